@@ -153,7 +153,8 @@ impl Follower {
                 self.analysis.own_standard(number);
             }
         }
-        // strace shows other characters as escapes. Without this, an open of a relative path shows the folder.
+        // strace shows other characters as escapes. If the folder is not noted, an open of a relative path shows the
+        // folder.
         let here = env::current_dir().unwrap_or_default();
         let here = here.as_os_str().as_bytes();
         let is_plain = |byte: &u8| matches!(byte, b' '..=b'~') && !b"\"\\<>".contains(byte);
@@ -253,7 +254,7 @@ pub fn conclude(observed: Observed, costs: &Costs, notes: &Notes) -> Advisory {
 /// The price of a listed pattern is measured from this number of calls on.
 const MIN_LISTED_CALLS: u64 = 100;
 
-/// The prices of calls of these kinds, as far as they are known. The first `counted` are needed.
+/// The known prices of calls of these kinds. The first `counted` kinds need a price.
 fn prices(
     costs: &Costs,
     wanted: &[(DescriptorKind, Operation)],
@@ -286,8 +287,8 @@ fn prices(
     (host, prices)
 }
 
-/// Measures prices on this machine. Each kind of target is measured separately, so that a failure affects
-/// that kind only. The string begins the note on missing prices.
+/// Measures prices on this machine. Each kind of target is measured separately, so that a failure affects that kind
+/// only. The returned string is the begin of the note on missing prices.
 fn measured(
     directory: &Path,
     wanted: &[(DescriptorKind, Operation)],
@@ -306,7 +307,7 @@ fn measured(
         let of_target: Vec<(DescriptorKind, Operation)> = of_target.collect();
         let mut found = measure_prices(&directory, &of_target, &MonotonicClock);
         if let (Err(error), DescriptorKind::File) = (&found, target) {
-            // Nobody may write there, or the command has filled or removed the directory.
+            // The directory may not be writable, or the command has filled or removed the directory.
             let temporary = env::temp_dir();
             if temporary != directory {
                 notes.note(&format!(

@@ -12,7 +12,7 @@ use tempfile::NamedTempFile;
 ///
 /// # Errors
 ///
-/// The file is as before, also if the owner of the file that would be replaced cannot be kept.
+/// After an error, the file is as before. If the owner of a replaced file cannot be kept, this is an error.
 pub fn replace(path: &Path, contents: &str) -> io::Result<()> {
     let file = write_beside(path, contents)?;
     #[cfg(unix)]
@@ -29,8 +29,9 @@ pub fn create(path: &Path, contents: &str) -> io::Result<()> {
     sync_directory(parent(path))
 }
 
-/// A temporary file with `contents`, on the storage, in the directory of `path`; removed unless renamed. Some
-/// storage refuses written blocks only at a synchronisation: full thin pools, quotas of NFS.
+/// Makes a temporary file with `contents` in the directory of `path`, and waits until the bytes are on the storage.
+/// The file is removed unless it is renamed. Some storage refuses written blocks only at a synchronisation: full thin
+/// pools, quotas of NFS.
 fn write_beside(path: &Path, contents: &str) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".vectored-").suffix(".tmp");
@@ -66,7 +67,8 @@ fn sync_directory(directory: &Path) -> io::Result<()> {
     sync_open_directory(&File::open(directory)?)
 }
 
-/// Waits until the names of a directory are on the storage. Some file systems cannot, and say so by `EINVAL` (fsync(2)).
+/// Waits until the names of a directory are on the storage. Some file systems cannot wait for names, and return
+/// `EINVAL` (fsync(2)): this is no error.
 #[cfg(unix)]
 pub fn sync_open_directory(directory: &File) -> io::Result<()> {
     match directory.sync_all() {
@@ -75,13 +77,13 @@ pub fn sync_open_directory(directory: &File) -> io::Result<()> {
     }
 }
 
-/// Windows has no such call.
+/// Does nothing: Windows has no call for this.
 #[cfg(windows)]
 fn sync_directory(_directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Checks that a file can be created in a directory. Where the file system supports that, the file has no name.
+/// Checks that a file can be created in a directory. The file has no name if the file system supports this.
 pub fn check_creation(directory: &Path) -> io::Result<()> {
     tempfile::tempfile_in(directory).map(drop).map_err(nameless)
 }

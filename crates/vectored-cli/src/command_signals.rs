@@ -41,7 +41,7 @@ impl CommandSignals {
         Ok(signals)
     }
 
-    /// Waits for a command that runs, in a thread of its own. At its end `kept` is dropped.
+    /// Waits in another thread for a running command. At the end of the command, `kept` is dropped.
     pub fn follow(&self, command: u32, kept: impl Send + 'static) -> anyhow::Result<Running> {
         let left = Arc::new(OnceLock::new());
         let (signals, at_end) = (self.clone(), Arc::clone(&left));
@@ -84,8 +84,8 @@ pub struct Running {
 }
 
 impl Running {
-    /// Passes on what has arrived, and announces a wait for processes that the command left running. Returns false once a
-    /// signal has come during this wait.
+    /// Passes on the signals that have arrived, and announces a wait for processes that the command left running.
+    /// Returns false once a signal has come during this wait.
     pub fn goes_on(&self, announce: impl Fn(&str)) -> bool {
         let left = self.left.get();
         for signal in self.signals.take() {

@@ -1,4 +1,4 @@
-//! Every command `vectored …` of README and `docs/`, in a block or within a sentence, is one that this program takes.
+//! Tests that this program takes every command `vectored …` of README and `docs/`, in blocks and in sentences.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,8 +22,8 @@ fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// The commands in the blocks of a page. Lines of one end with a backslash or stand in YAML, and a variable of a loop has its
-/// first value.
+/// The commands in the blocks of a page. A command may have several lines, which end with a backslash or stand in
+/// YAML. A variable of a loop has its first value.
 fn commands(page: &str) -> Vec<String> {
     let (mut commands, mut variables) = (Vec::new(), Vec::new());
     // Every other part stands between two fences.

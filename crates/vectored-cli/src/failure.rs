@@ -42,8 +42,8 @@ impl Failure {
         }
     }
 
-    /// This failure, with a remedy that names the option that gave the directory: `with --target` if it is the path of
-    /// a target, else `with --dir`.
+    /// This failure, with a remedy that names the option of the directory: `with --target` for the path of a target,
+    /// else `with --dir`.
     pub fn for_directory_of_target(self, is_target: bool) -> Self {
         if is_target {
             Failure {

@@ -79,8 +79,8 @@ impl Interrupt {
         self.signal.load(Ordering::Relaxed) as u64
     }
 
-    /// Hears of a signal to another rank. The signal ends the run, as a signal to this process does. A launcher sends the
-    /// signal to all ranks. A signal to this process may follow, and still counts as its first.
+    /// Hears of a signal to another rank. This signal ends the run, like a signal to this process. A launcher sends a
+    /// signal to all ranks: if the signal also reaches this process, it still counts as the first signal here.
     pub fn hear(&self, signal: u64) {
         self.signal.store(signal as usize, Ordering::Relaxed);
         self.stop.store(true, Ordering::Relaxed);

@@ -76,8 +76,9 @@ fn subcommand() -> Option<String> {
     }
 }
 
-/// Whether this process is one of several that do the same work, and not the first. The first speaks for all. Other commands
-/// are run by each process for itself, as `mpirun vectored host` or `srun sh -c 'vectored advise log.$SLURM_PROCID'`.
+/// Whether this process is one of several that do the same work, but not the first, which speaks for all. A command
+/// without joint work runs in each process for itself: `mpirun vectored host` or `srun sh -c 'vectored advise
+/// log.$SLURM_PROCID'`.
 fn is_silent() -> bool {
     // Without a subcommand: help and wrong usage, which are the same for all.
     let is_joint = matches!(
@@ -115,7 +116,8 @@ fn unavailable(command: &Command) -> failure::Failure {
     failure::Failure::usage(format!("'vectored {name}' is not available here: {why}"))
 }
 
-/// The arguments of `vectored copy` without options. A copy is often shorter than the definition of all options takes, 0.6 ms.
+/// The arguments of `vectored copy` without options. A copy often takes less time than the definition of all options,
+/// 0.6 ms.
 #[cfg(unix)]
 fn copy_alone() -> Option<args::CopyArgs> {
     let mut words = std::env::args_os().skip(1);

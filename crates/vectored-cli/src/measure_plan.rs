@@ -50,8 +50,8 @@ const SYNTHETIC_ALIGNMENT: DirectIo = DirectIo {
 #[derive(Clone, Debug)]
 pub struct MeasurePlan {
     pub experiment: Experiment,
-    /// Cells that are left out because of their size, or because something does not go together: each list once for each
-    /// reason.
+    /// Lists that are left out because of their size, or because options do not go together. Each list stands once
+    /// for each reason.
     pub left_out: Vec<LeftOut>,
     pub rate_per_s: Option<f64>,
 }
@@ -115,7 +115,7 @@ impl MeasurePlan {
         let cells = self.experiment.cells.iter();
         let with_sources = cells.flat_map(|cell| {
             let source = cell.conditions.source();
-            // The source has the state of the page cache.
+            // For a copy, the state of the page cache belongs to the source.
             let is_source = source.is_some();
             let target = Conditions {
                 page_cache: cell.conditions.page_cache.filter(|_| !is_source),
@@ -151,9 +151,9 @@ impl MeasurePlan {
 #[derive(Debug)]
 pub struct FilePlan {
     pub directory: PathBuf,
-    /// The target that it serves.
+    /// The target for which the file is.
     pub target: Target,
-    /// The largest [`CellSpec::half_batch_bytes`] of its cells.
+    /// The largest [`CellSpec::half_batch_bytes`] of the cells of this target.
     pub call_bytes: u64,
     pub is_cold: bool,
     /// Whether the directory was given with `--target` and not with `--dir`.
@@ -173,7 +173,7 @@ fn targets(args: &MeasureArgs) -> Vec<TargetPath> {
     targets
 }
 
-/// The sources of copies to a target if none is given. `None`: as the options of the axes say.
+/// The sources of copies to a target if none is given. `None`: the options of the axes decide.
 fn sources(args: &MeasureArgs, target: Target) -> Vec<Option<Target>> {
     let is_given = |axis| !args.axes.of(axis).is_empty();
     if args.operation() != Operation::Copy || is_given("from") || is_given("page_cache") {
@@ -200,7 +200,7 @@ fn alignment(args: &MeasureArgs, one: &TargetPath) -> Result<Option<DirectIo>, F
     Ok(Some(checked))
 }
 
-/// Refuses `--ranks` without ranks, and more of them than were started.
+/// Refuses `--ranks` if no ranks were started, and more ranks than were started.
 fn check_ranks(args: &MeasureArgs, started: Option<u32>) -> Result<(), Failure> {
     let numbers = args.axes.of("ranks").iter();
     let most = numbers

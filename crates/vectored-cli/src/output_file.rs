@@ -59,7 +59,7 @@ impl OutputFile {
                 return Err("it is read-only".to_owned());
             }
             Ok(found) => {
-                // The mode may allow writing only to another user, and the file may be immutable.
+                // The mode may allow writing only to another user, or the file may be immutable: only opening tells.
                 let opened = open(named, &found).map_err(in_words)?;
                 if !found.is_file() {
                     // The link of a pipe behind /dev/stdout cannot be resolved.
@@ -127,7 +127,7 @@ impl OutputFile {
 ///
 /// # Errors
 ///
-/// Also for a block device, or if nobody has the FIFO open for reading: open(2) would wait for a reader.
+/// Block devices are refused. A FIFO that nobody has open for reading is refused: open(2) would wait for a reader.
 #[cfg(unix)]
 fn open(path: &Path, found: &fs::Metadata) -> io::Result<File> {
     use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
@@ -160,7 +160,7 @@ fn open(path: &Path, _: &fs::Metadata) -> io::Result<File> {
 }
 
 fn is_saved_result(path: &Path) -> bool {
-    // Without that directory there are no saved results.
+    // Without a directory of results, there are no saved results.
     let directory = results_directory().ok();
     let directory = directory.and_then(|directory| directory.canonicalize().ok());
     directory.is_some_and(|directory| path.is_file() && parent(path) == directory)

@@ -12,7 +12,7 @@ use crate::terminal::status_line::StatusLine;
 
 /// A bar that shows the share of the budget that has passed.
 ///
-/// It is drawn between samples by the measuring thread; a second thread would disturb the samples.
+/// The measuring thread draws the bar between samples; a second thread would disturb the samples.
 pub struct Bar {
     line: StatusLine,
     share: Cell<f64>,
@@ -35,7 +35,7 @@ impl Bar {
         });
     }
 
-    /// Shows a step before the first round, whose time is part of the budget.
+    /// Shows a step before the first round. The time of the step is part of the budget.
     pub fn show_preparation(&self, what: &str, elapsed: Duration, budget: Duration) {
         let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         self.share.set(elapsed.as_secs_f64() / budget.as_secs_f64());

@@ -14,17 +14,17 @@ use vectored_report::sort;
 use vectored_report::words::count;
 use vectored_versus::is_script_name;
 
-/// Files that are named to be compared.
+/// The most files that are named to be compared.
 const SAME_MAX: usize = 64;
 
-/// Digits in a name from which on they are the number of a process, or a time.
+/// A number in a name with at least this many digits is the number of a process, or a time.
 const CHOSEN_DIGITS: usize = 4;
 
 const PACKAGES: &str = "__pycache__ dist-packages node_modules site-packages";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// Nothing that can be read again, and nothing that is missed: a terminal, `/dev/null`.
+    /// No input that a proof has to give again: a terminal, `/dev/null`.
     None,
     File(PathBuf),
     /// A pipe or a socket, which is empty now.
@@ -49,7 +49,7 @@ impl Input {
 pub struct Ran {
     files: RunFiles,
     pub programs: Vec<PathBuf>,
-    /// Whether it accepted more connections than it made: clients from outside came.
+    /// Whether the run accepted more connections than it made. Then clients from outside came.
     accepts: bool,
     here: PathBuf,
     /// The paths to which standard output and standard error lead.
@@ -68,7 +68,7 @@ impl Ran {
         }
     }
 
-    /// A path as it is typed: from the working directory if it lies there, and never like an option.
+    /// A path as a user types it: relative if the path lies in the working directory, and never like an option.
     fn near(&self, path: &Path) -> Option<String> {
         let near = path.strip_prefix(&self.here).unwrap_or(path).to_str()?;
         let before = if near.starts_with('-') { "./" } else { "" };
@@ -82,7 +82,8 @@ impl Ran {
         })
     }
 
-    /// Whether a file is the user's: the command names it, or it lies below the working directory, not hidden and in no package.
+    /// Whether a file is the user's. The command names such a file, or the file lies below the working directory, not
+    /// hidden and in no package.
     fn is_of_user(&self, path: &Path, words: &[&str]) -> bool {
         let Ok(near) = path.strip_prefix(&self.here) else {
             return self.is_named(path, words);
@@ -96,8 +97,8 @@ impl Ran {
         !folders.any(is_package)
     }
 
-    /// The programs and scripts of the user that the command ran, except files that the command writes: an edit changes one
-    /// of them.
+    /// The programs and scripts of the user that the command ran, except files that the command writes. An edit
+    /// changes one of these files.
     fn own_programs(&self, words: &[&str]) -> Vec<PathBuf> {
         let executed = self
             .programs
@@ -117,7 +118,8 @@ impl Ran {
         own
     }
 
-    /// The files to compare, first the files of the findings, and how many others the command writes.
+    /// The files to compare, the files of the findings first. The number counts the other files that the command
+    /// writes.
     fn compared(&self, words: &[&str]) -> (Vec<PathBuf>, usize) {
         let (mut same, mut others) = (Vec::<PathBuf>::new(), 0);
         let (counted, rest): (Vec<_>, Vec<_>) = self
@@ -145,8 +147,8 @@ impl Ran {
         (same, others)
     }
 
-    /// Whether each run may choose the name: the command does not name it, and it has a number or lies among the temporary
-    /// files.
+    /// Whether each run may choose another name for a file. The command does not name such a file, and the name has a
+    /// number or the file lies among the temporary files.
     fn varies(&self, path: &Path, words: &[&str]) -> bool {
         let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
         let mut numbers = name.split(|c: char| !c.is_ascii_digit());
@@ -228,7 +230,7 @@ pub fn proof(
     Some(text)
 }
 
-/// Whether a file is a program that an interpreter reads, by its name or its first line.
+/// Whether a file is a program that an interpreter reads, by the name or the first line of the file.
 fn is_script(path: &Path) -> bool {
     let mut head = [0; 2];
     let begins_so = |mut file: File| file.read_exact(&mut head).is_ok() && head == *b"#!";
@@ -254,7 +256,7 @@ fn as_one_word(words: &[&str]) -> String {
     format!("'{}'", words.join(" ").replace('\'', r"'\''"))
 }
 
-/// A word as a shell takes it for one word.
+/// A word, quoted so that a shell takes it for one word.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {

@@ -18,7 +18,7 @@ const QUICK_PASSES: u32 = 2;
 /// Limit on the memory for one set of buffers of `mincer`. Two sets exist.
 const MAX_BUFFERS_BYTES: u64 = 1 << 30;
 
-/// Memory for each buffer besides the bytes: the allocation and the entries of lists.
+/// Memory for each buffer in addition to its bytes: the allocation and the entries of lists.
 const BESIDE_A_BUFFER_BYTES: u64 = 64;
 
 type Planned = Result<Box<dyn Plan>, Failure>;

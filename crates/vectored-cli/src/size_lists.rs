@@ -12,13 +12,14 @@ pub struct Numbers(pub Vec<usize>);
 /// A list of segments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct List {
-    /// Runs of `(count, bytes)`.
+    /// Runs of equal segments, as `(count, bytes of a segment)`.
     pub runs: Vec<(usize, usize)>,
     /// The mix that the list belongs to, and the size of the swept run.
     pub swept: Option<(SweptMix, usize)>,
 }
 
-/// One list of segments of mixed sizes: `9x16,1x4KiB`; or several lists that differ in one of them: `1x150,1x16..64KiB`.
+/// One list of segments of mixed sizes: `9x16,1x4KiB`; or several lists that differ in one of the sizes:
+/// `1x150,1x16..64KiB`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mix(pub Vec<List>);
 
@@ -74,13 +75,13 @@ fn mix(text: &str) -> Result<Mix, String> {
 }
 
 impl List {
-    /// Its segments; `usize::MAX` if there are more.
+    /// The number of segments, at most `usize::MAX`.
     pub fn segments(&self) -> usize {
         let counts = self.runs.iter().map(|(count, _)| *count);
         counts.fold(0, usize::saturating_add)
     }
 
-    /// Its bytes; `usize::MAX` if there are more.
+    /// The number of bytes, at most `usize::MAX`.
     pub fn bytes(&self) -> usize {
         let bytes = self.runs.iter();
         let bytes = bytes.map(|(count, bytes)| count.saturating_mul(*bytes));

@@ -1,5 +1,5 @@
-//! Runs a command under strace(1). The log comes through a pipe; input, output, signals and exit status
-//! stay the command's.
+//! Runs a command under strace(1). The log comes through a pipe. The command keeps its input, output, signals and
+//! exit status.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, PipeReader, PipeWriter, Read};
@@ -28,14 +28,14 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 #[cfg(target_os = "linux")]
 const PIPE_BYTES: usize = 1 << 20;
 
-/// The options of strace, except `-o` and those that choose calls.
+/// The options of strace, except `-o` and the options that choose calls.
 const OPTIONS: [&str; 8] = [
     // strace becomes a grandchild, so that the command is our child and its exit status and signals are ours to see.
     "-D", "-q", "-f", "-s1", "-v", "-yy", "-ttt", "-T",
 ];
 
-/// strace and its options before a command, whose log goes to a file of this name. Calls that cannot matter to advice may be
-/// left out.
+/// The words before a command that trace it into the file `log`. If `leaves_out` is set, calls that cannot matter to
+/// advice are not traced.
 pub fn tracer(log: &str, leaves_out: bool) -> Vec<String> {
     // With `?`, strace ignores names that the architecture does not have.
     let without = NOT_TRACED.split_whitespace().map(|call| format!("?{call}"));
@@ -46,12 +46,12 @@ pub fn tracer(log: &str, leaves_out: bool) -> Vec<String> {
     words.into_iter().map(str::to_owned).collect()
 }
 
-/// The name under which strace opens a pipe: so the command inherits no descriptor, and no file has to be removed.
+/// The name that strace opens as its log: a pipe of this process. So the command inherits no descriptor, and no file has to be removed.
 pub fn path_of(log: &PipeWriter) -> String {
     format!("/proc/{}/fd/{}", std::process::id(), log.as_raw_fd())
 }
 
-/// strace and its options before a command, whose calls of these names go to a log of this name, each with its stack.
+/// The words before a command that trace its calls of these names into the file `log`, each call with its stack.
 #[cfg(target_os = "linux")]
 pub fn stack_tracer(log: &str, calls: &[String]) -> Vec<String> {
     let chosen = format!("trace={}", calls.join(","));
@@ -75,7 +75,8 @@ pub fn shows_stacks() -> bool {
     asked.is_ok_and(|said| String::from_utf8_lossy(&said.stdout).contains("stack-trace="))
 }
 
-/// Refuses names that strace does not know as calls of this machine. `total`, `reads` and `writes` stand for many.
+/// Refuses names that strace does not know as calls of this machine. `total`, `reads` and `writes` are accepted: each
+/// stands for many calls.
 #[cfg(target_os = "linux")]
 pub fn check_calls<'a>(names: impl Iterator<Item = &'a str>) -> Result<(), Failure> {
     for name in names.filter(|name| !matches!(*name, "total" | "reads" | "writes")) {
@@ -204,7 +205,7 @@ pub fn run(
     let mut command = Command::new(&tracer[0]);
     command.args(&tracer[1..]).args(words);
     let child = command.spawn().context("cannot run strace")?;
-    // strace has opened the pipe when the command ends. With this end closed, the log ends when strace does.
+    // When the command ends, strace has opened the pipe, and `writer` is dropped. So the log ends when strace ends.
     let running = signals.follow(child.id(), writer)?;
     let mut log = Log {
         pipe,
@@ -219,7 +220,7 @@ pub fn run(
     Ok((counts, running.ended(|text| notes.note(text))?))
 }
 
-/// A log that ends with the last traced process, or when a signal stops the wait for that.
+/// A log. It ends with the last traced process, or when a signal stops the wait for this process.
 struct Log<'a> {
     pipe: PipeReader,
     running: &'a Running,

@@ -27,11 +27,12 @@ impl From<Target> for TargetPath {
 impl FromStr for TargetPath {
     type Err = String;
 
-    /// A name, the path of what exists, or a program that reads from a TCP connection: `tcp://HOST:PORT`.
+    /// Parses a name, the path of something that exists, or `tcp://HOST:PORT`: a program that reads from a TCP
+    /// connection.
     ///
     /// # Errors
     ///
-    /// Also if writing to the path would overwrite data.
+    /// The text is no target, or writing to the path would overwrite data.
     fn from_str(text: &str) -> Result<Self, String> {
         if let Some((scheme, address)) = text.split_once("://") {
             return match (scheme == "tcp" && is_host_and_port(address), cfg!(windows)) {
@@ -101,7 +102,8 @@ impl TargetPath {
     }
 }
 
-/// Whether a text is a name or an address and a port other than 0. An address of IPv6 stands in brackets.
+/// Whether a text is a host and a port other than 0. The host is a name or an address; an address of IPv6 stands in
+/// brackets.
 fn is_host_and_port(text: &str) -> bool {
     let is_host =
         |host: &str| !host.is_empty() && (host.starts_with('[') || !host.contains(['/', ':', '@']));
@@ -109,7 +111,7 @@ fn is_host_and_port(text: &str) -> bool {
         .is_some_and(|(host, port)| is_host(host) && port.parse::<u16>().is_ok_and(|port| port > 0))
 }
 
-/// The absolute path without links, which is also meaningful in a saved result; as it was typed if that is no text.
+/// The absolute path, so that a saved result can name it. If the absolute path is no text, the path as it was typed.
 #[cfg(windows)]
 fn absolute(path: &Path) -> String {
     // `canonicalize` would put `\\?\` before the drive.
@@ -118,7 +120,8 @@ fn absolute(path: &Path) -> String {
     absolute.unwrap_or_else(|| path.to_string_lossy().into_owned())
 }
 
-/// The absolute path without links, which is also meaningful in a saved result; as it was typed if that is no text.
+/// The absolute path without links, so that a saved result can name it. If the absolute path is no text, the path as
+/// it was typed.
 #[cfg(unix)]
 fn absolute(path: &Path) -> String {
     let absolute = path.canonicalize().ok();

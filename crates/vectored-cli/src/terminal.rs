@@ -79,13 +79,14 @@ pub fn can_redraw() -> bool {
 }
 
 pub fn print_message(text: &str) {
-    // A message may have the name of a file.
+    // A message may contain the name of a file, with any characters.
     let text = visible(text);
-    // In one call, so that what other ranks and their launcher print stands before or after it. Standard error may be closed.
+    // One call, so that the text stays together beside the texts of other ranks and their launcher. Standard error
+    // may be closed.
     let _ = write_whole(&io::stderr(), &format!("{text}\n"));
 }
 
-/// Writes a text. A stream that does not block, as another process that shares the stream may decide, is waited for.
+/// Writes a text. If the stream does not block, waits for it: another process that shares the stream may decide this.
 #[cfg(unix)]
 pub fn write_whole(stream: &impl AsFd, text: &str) -> io::Result<()> {
     use rustix::event::{PollFd, PollFlags, poll};

@@ -1,4 +1,4 @@
-//! The options of the axes: one for each, made of the table [`AXES`].
+//! The options of the axes: one option for each axis of the table [`AXES`].
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
@@ -6,15 +6,15 @@ use vectored_results::model::{AXES, Axis, Conditions, Values};
 
 use crate::size_lists::{Numbers, counts_from, sizes};
 
-/// The values that were given, by axis. An axis without any is absent.
+/// The values that were given, by axis. An axis without values is absent.
 #[derive(Clone, Debug, Default)]
 pub struct AxisOptions {
     given: Vec<(&'static Axis, Vec<String>)>,
 }
 
 impl AxisOptions {
-    /// Every combination of the values, on conditions that have them by default. The values of the last axis follow each
-    /// other.
+    /// Every combination of the values. For an axis without values, the value of `usual` stays. The values of the
+    /// last axis vary fastest.
     pub fn product(&self, usual: Conditions) -> Vec<Conditions> {
         let mut all = vec![usual];
         for (axis, values) in &self.given {

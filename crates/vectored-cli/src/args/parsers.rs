@@ -34,7 +34,7 @@ pub fn one_size(text: &str) -> Result<u64, String> {
     }
 }
 
-/// The size of a buffer. A larger one would only use more memory.
+/// The size of a buffer. A buffer above 1 GiB would only use more memory.
 pub fn buffer_size(text: &str) -> Result<u64, String> {
     match one_size(text)? {
         bytes if bytes > 1 << 30 => Err("it is too large: it must be at most 1GiB".to_owned()),
@@ -42,7 +42,7 @@ pub fn buffer_size(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Longest budget. A longer one is a typing error: a run of minutes already has intervals of a percent.
+/// The longest budget. A longer budget is a typing error: a run of minutes already has intervals of a percent.
 const MAX_BUDGET: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The time for a whole run.
@@ -67,7 +67,7 @@ pub fn time(text: &str, examples: &str) -> Result<Duration, String> {
     }
 }
 
-/// Shares are below this. A larger one is a typing error.
+/// Shares are below this limit. A larger share is a typing error.
 const MAX_SHARE: f64 = 10.0;
 
 /// Lists a second, as `50000/s` or `50000`.
@@ -80,8 +80,8 @@ pub fn rate(text: &str) -> Result<f64, String> {
     rate.ok_or_else(|| format!("'{text}' is no rate: expected lists a second, for example 50000/s"))
 }
 
-/// A share, as `5%` or `0.05`. A number of 1 or more probably lacks its percent sign, and as typed no change would ever be
-/// reported.
+/// A share, as `5%` or `0.05`. A number of 1 or more probably lacks a percent sign. As typed, such a share would let
+/// no change be reported.
 pub fn share(text: &str) -> Result<f64, String> {
     let (number, scale, limit) = match text.strip_suffix('%') {
         Some(number) => (number.trim_end(), 100.0, MAX_SHARE),
@@ -108,7 +108,7 @@ pub fn pinning(text: &str) -> Result<Pinning, String> {
     }
 }
 
-/// Words for strace that are no names of calls, but of many.
+/// Words of strace that name many calls, and not one call.
 const CLASSES: [&str; 9] = [
     "all", "desc", "file", "ipc", "memory", "network", "none", "process", "signal",
 ];

@@ -10,7 +10,8 @@ pub struct Launch {
     pub variable: &'static str,
 }
 
-/// The number of processes, and the number of this process. The innermost launcher comes first: `mpirun` in a job of Slurm.
+/// The variables with the number of processes, and with the number of this process. The innermost launcher comes
+/// first: `mpirun` in a job of Slurm.
 const VARIABLES: [(&str, &str); 3] = [
     // Open MPI.
     ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
@@ -21,7 +22,7 @@ const VARIABLES: [(&str, &str); 3] = [
 ];
 
 impl Launch {
-    /// By this process's environment. `None` if no launcher started it.
+    /// Reads this process's environment. `None` if no launcher started this process.
     pub fn from_environment() -> Option<Launch> {
         Launch::from_variables(|name| env::var(name).ok())
     }
@@ -37,7 +38,7 @@ impl Launch {
         })
     }
 
-    /// Whether this process is one of several and not the first, which speaks for all.
+    /// Whether this process is one of several, but not the first. The first process speaks for all.
     pub fn is_other_rank() -> bool {
         Launch::from_environment().is_some_and(|launch| launch.size > 1 && launch.rank > 0)
     }

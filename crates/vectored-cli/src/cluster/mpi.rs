@@ -13,14 +13,14 @@ use vectored_measure::measure::Group;
 
 use crate::failure::Failure;
 
-/// A communicator. Its error handler is the default: an error ends all ranks.
+/// A communicator with the default error handler: an error ends all ranks.
 pub struct MpiGroup {
     communicator: SimpleCommunicator,
-    /// Only the group of all ranks has one. Its drop, after the communicator's, ends MPI.
+    /// Only the group of all ranks has a universe. Dropping the universe, after the communicator, ends MPI.
     _universe: Option<Universe>,
 }
 
-/// The bytes of one message: MPI counts them in an `int`.
+/// The most bytes of one message: MPI counts bytes in an `int`.
 const MAX_MESSAGE_BYTES: usize = 1 << 30;
 
 /// The exit status of a Rust program that panicked.
@@ -31,9 +31,9 @@ const REST: (Duration, Duration) = (Duration::from_micros(50), Duration::from_mi
 
 /// Joins the other ranks.
 ///
-/// The threads of MPI inherit the CPUs of the calling thread, which is therefore not pinned yet.
+/// The threads of MPI inherit the CPUs of the calling thread. So this thread must not be pinned yet.
 pub fn join() -> Result<MpiGroup, Failure> {
-    // Other threads read and write beside the one that calls MPI.
+    // One thread calls MPI, while other threads read and write.
     let joined = mpi::initialize_with_threading(Threading::Funneled);
     let (universe, _) = joined.context("cannot start MPI")?;
     Ok(MpiGroup {

@@ -27,8 +27,8 @@ impl Nodes {
         nodes.iter().filter(|node| *node == own).count()
     }
 
-    /// The CPU for this rank. By default the ranks of a node take its CPUs in turn: the current CPUs of two may be the
-    /// same.
+    /// The CPU for this rank. By default, the ranks of a node take the node's CPUs in turn, because the current CPUs
+    /// of two ranks may be the same.
     pub fn pinning(&self, wanted: Option<Pinning>, allowed: &[usize]) -> Result<Pinning, Failure> {
         match (wanted, self.size()) {
             (Some(Pinning::Cpu(cpu)), ranks @ 2..) => Err(Failure::usage(format!(
@@ -128,7 +128,7 @@ mod tests {
             nodes(names, 0).crowding(&ranks)
         };
         assert_eq!(crowding(["a", "a", "b"], [Some(0), Some(1), Some(0)]), None);
-        // Two nodes of one name.
+        // Two nodes have one name.
         assert_eq!(crowding(["a 1", "a 2", "b"], [Some(0); 3]), None);
         let warning = crowding(["a", "b", "b"], [Some(0); 3]).unwrap();
         assert!(warning.starts_with("ranks on b share CPUs"));

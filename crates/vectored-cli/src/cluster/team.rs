@@ -39,7 +39,7 @@ impl Team {
                 group.size()
             )));
         }
-        // Random at each start of Linux; elsewhere the name alone has to do.
+        // On Linux, this ID is random at each start. Elsewhere, a node is known by its name alone.
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
         let nodes = gathered(&*group, &format!("{}\n{boot}", host_name()));
         let nodes = Nodes {
@@ -63,7 +63,7 @@ impl Team {
         node.lines().next().unwrap_or_default()
     }
 
-    /// On rank 0 all ranks, each with the machine that it runs on; empty on the other ranks.
+    /// All ranks, each with the machine that it runs on. Empty on ranks other than rank 0.
     pub fn ranks(&self, machine: &Host) -> Vec<Rank> {
         let own = Rank {
             rank: self.rank(),
@@ -94,8 +94,8 @@ impl Team {
                 _ => Failure::from(error),
             };
             Failure {
-                // Rank 0 fails for all ranks. If another rank ended with an error, the launcher would kill rank 0 before it
-                // has said why.
+                // Rank 0 fails for all ranks. If another rank ended with an error, the launcher would kill rank 0
+                // before rank 0 has said why.
                 code: if self.is_first() { own_code.unwrap_or(1) } else { 0 },
                 ..failure
             }

@@ -26,7 +26,7 @@ use crate::proof::{Input, Ran, proof};
 use crate::results_store::{ResultKind, ResultName, Store, paths, time_of};
 use crate::strace;
 
-/// Findings that a page shows; the JSON has all.
+/// The most findings that a page shows. The JSON has all findings.
 const PAGE_TOP: usize = 100;
 
 /// Runs the command. Wrong usage is reported before a command runs or a log is read.
@@ -64,7 +64,7 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(code))
 }
 
-/// `is_live`: calls come from programs in the kernel, so that their times are true.
+/// `is_live`: calls come from programs in the kernel, so the times of the calls are true.
 fn options(args: &AdviseArgs, is_live: bool) -> Options {
     Options {
         max_delay_ns: u64::try_from(args.max_delay.as_nanos()).unwrap_or(u64::MAX),
@@ -152,7 +152,8 @@ fn run_under_strace(
     Ok((observed, end))
 }
 
-/// The outer error is of the command. The inner error says why programs cannot be attached: the command did not run then.
+/// The outer error is an error of the command. The inner error says why programs cannot be attached; then the command
+/// did not run.
 fn run_live(
     args: &AdviseArgs,
     signals: &CommandSignals,

@@ -150,8 +150,8 @@ fn load(names: &[ResultName]) -> Result<Vec<Results>, Failure> {
     names.iter().map(ResultName::load_as).collect()
 }
 
-/// Refuses a run that is named twice: on one side it would count as two runs without variation, and on both it cannot be
-/// compared with itself.
+/// Refuses a run that is named twice. On one side, the run would count as two runs without variation. A run on both
+/// sides would be compared with itself.
 fn each_once<R: PartialEq>(args: &CompareArgs, made_by: &str, runs: &[&R]) -> Result<(), Failure> {
     let names: Vec<&ResultName> = args.result.iter().chain(&args.against).collect();
     for (index, run) in runs.iter().enumerate() {

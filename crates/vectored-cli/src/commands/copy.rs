@@ -74,7 +74,7 @@ fn technique(args: &CopyArgs) -> Result<Option<Technique>, Failure> {
     Ok(technique)
 }
 
-/// Copies. The error `None`: the reader has gone.
+/// Copies. The error is `None` if the reader has gone.
 fn copied(
     args: &CopyArgs,
     technique: Option<Technique>,
@@ -138,7 +138,7 @@ fn failure(from: &str, to: &str, before: u64, error: &CopyError) -> Failure {
         _ => format!("cannot copy {from} to {to}"),
     };
     let remedy = if error.side().is_none() { OTHER_TECHNIQUE } else { "" };
-    // An error of usage: both are one file, a socket keeps messages apart, or the technique does not suit.
+    // An error of usage: both ends are one file, a socket keeps messages apart, or the technique does not suit.
     if error.kind() == io::ErrorKind::InvalidInput && error.raw_os_error().is_none() {
         return Failure::usage(format!("{what}: {cause}{remedy}"));
     }
@@ -161,8 +161,8 @@ fn copied_by_stdio(from: &Input, to: &Output) -> Result<(u64, String), Option<Fa
     }
 }
 
-/// For example `103316352 bytes, 25224 reads`, which `vectored reproduce` reads. If several techniques copied, each has its
-/// share.
+/// For example `103316352 bytes, 25224 reads`, which `vectored reproduce` reads. If several techniques copied, the
+/// share of each follows.
 fn in_words(copied: Copied) -> String {
     let techniques = [
         (Technique::ReadWrite, "reading and writing"),

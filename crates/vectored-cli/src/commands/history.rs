@@ -94,7 +94,7 @@ struct Entry {
     /// The name that other commands accept.
     name: String,
     path: String,
-    /// Fields of the content; null if it could not be read.
+    /// Fields of the content; null if the file could not be read.
     found: Option<Value>,
     #[serde(skip)]
     words: String,

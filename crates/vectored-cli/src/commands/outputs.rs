@@ -1,4 +1,4 @@
-//! The outputs that [`OutputArgs`] name, and a result written to them.
+//! The outputs that [`OutputArgs`] name. A result is written to these outputs.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::terminal::{Screen, print, print_aside};
 
 pub struct Outputs {
     format: Format,
-    /// `None` is a standard stream, by default.
+    /// `None` is a standard stream.
     file: Option<OutputFile>,
     page: Option<OutputFile>,
     /// Whether the result goes to standard error, because standard output belongs to the command that is run.
@@ -20,7 +20,7 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// Checks both files, and that they are neither the same nor one of `inputs`.
+    /// Checks both files. The files must differ from each other and from `inputs`.
     pub fn check(args: &OutputArgs, inputs: &[PathBuf]) -> Result<Self, Failure> {
         let check = |name: Option<&PathBuf>, option| {
             name.map(|name| OutputFile::check(name, option)).transpose()

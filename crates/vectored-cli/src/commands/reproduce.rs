@@ -117,7 +117,7 @@ fn listed() -> String {
     text + "\nvectored reproduce apue-14.28 runs one.\nvectored reproduce all --quick runs all, at a reduced size.\n"
 }
 
-/// The published experiments ran in one process.
+/// Refuses to run as several ranks: the published experiments ran in one process.
 fn refuse_ranks(launch: Option<Launch>) -> Result<(), Failure> {
     match launch.filter(|launch| launch.size > 1) {
         None => Ok(()),
@@ -128,8 +128,8 @@ fn refuse_ranks(launch: Option<Launch>) -> Result<(), Failure> {
     }
 }
 
-/// The error, if it leaves nothing to show: it came before anything was measured, or wrong bytes or
-/// a program that fails make all figures meaningless.
+/// The error, if nothing is worth showing. Either nothing was measured before the error, or wrong bytes or a failing
+/// program make all figures meaningless.
 fn worthless<'a>(
     experiments: &[Reproduction],
     failure: Option<&'a MeasureError>,

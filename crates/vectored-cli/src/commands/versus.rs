@@ -135,8 +135,8 @@ fn programs(args: &VersusArgs) -> Result<Vec<Program>, Failure> {
     programs.collect()
 }
 
-/// Refuses an input that cannot be read by each run anew: to open a FIFO would wait for a writer, and what one run reads
-/// from it or from a terminal the next run lacks.
+/// Refuses an input that not every run can read from the begin. Opening a FIFO would wait for a writer. The bytes
+/// that one run reads from a FIFO or a terminal are missing in the next run.
 fn check_input(input: &Path) -> Result<(), Failure> {
     let opened = match fs::metadata(input) {
         Ok(found) if !found.is_file() => Err(io::Error::other(
@@ -149,7 +149,7 @@ fn check_input(input: &Path) -> Result<(), Failure> {
     })
 }
 
-/// The commit of the repository of this folder, if it is in one and git is there.
+/// The commit of the repository of this folder. `None` without a repository or git.
 fn commit() -> Option<String> {
     let mut git = Command::new("git");
     git.args(["describe", "--always", "--dirty"]);

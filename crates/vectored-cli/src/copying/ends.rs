@@ -27,7 +27,7 @@ pub struct Input {
 }
 
 impl Input {
-    /// Opens a file, or standard input without a name and for `-`.
+    /// Opens a file. Without a name, or for `-`, takes standard input.
     pub fn open(path: Option<&Path>) -> Result<Self, Failure> {
         let Some(path) = named(path) else {
             let name = "standard input".to_owned();
@@ -66,14 +66,14 @@ impl Input {
         }
     }
 
-    /// The bytes of a file from its position on.
+    /// The number of bytes of a file from its position on.
     pub fn bytes_left(&self) -> Option<u64> {
         let file = self.metadata.as_ref().filter(|found| found.is_file())?;
         let position = rustix::fs::tell(self.fd()).ok()?;
         Some(file.len().saturating_sub(position))
     }
 
-    /// The mode of a file that is made from the input, before the umask.
+    /// The mode, before the umask, of a new file with the bytes of the input.
     fn mode(&self) -> u32 {
         match &self.metadata {
             Some(found) if found.is_file() => found.mode() & 0o777,
@@ -91,7 +91,7 @@ pub struct Output {
     /// The name in `cannot write to NAME`.
     pub name: String,
     kind: Kind,
-    /// Whether a file still has bytes of before, which are cut off once the copy has begun.
+    /// Whether a file still has its old bytes. They are cut off once the copy has begun.
     has_old_bytes: Cell<bool>,
     /// The directory of a new file, to synchronise its name.
     directory: Option<File>,
@@ -104,8 +104,8 @@ enum Kind {
 }
 
 impl Output {
-    /// Makes or opens a file, or takes standard output without a name and for `-`. An existing file is not changed. `check`
-    /// refuses, before a file is made, a copy to a new file.
+    /// Makes or opens a file. Without a name, or for `-`, takes standard output. An existing file is not changed.
+    /// `check` may refuse a copy to a new file before the file is made.
     pub fn open(
         path: Option<&Path>,
         from: &Input,
@@ -237,8 +237,8 @@ impl Output {
         }
     }
 
-    /// Keeps the file and its `written` bytes. On some file systems only a sync or a close reports that the bytes have no room. So
-    /// standard output is also closed, and not a duplicate of it: the system may refuse a duplicate.
+    /// Keeps the file and its `written` bytes. On some file systems, only a sync or a close reports that the bytes
+    /// have no room. So standard output itself is also closed; the system may refuse to make a duplicate to close.
     pub fn finish(self, written: u64, sync: bool) -> Result<(), Failure> {
         let name = &self.name;
         self.cut_old_bytes(written)

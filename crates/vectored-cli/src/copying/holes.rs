@@ -19,8 +19,8 @@ pub enum HolesError {
     Part(CopyError),
 }
 
-/// Copies a file up to its end. Only the parts with data are written; `before` gets the place of each in the copy. Where the file
-/// system does not say what is a hole, all is copied.
+/// Copies a file up to its end. Only the parts with data are written; `before` gets the place of each part in the
+/// copy. If the file system does not say what is a hole, all is copied.
 pub fn copy_with_holes(
     options: Options<'_>,
     input: &Input,
@@ -120,14 +120,14 @@ impl Copy<'_, '_> {
         Ok(copied)
     }
 
-    /// A whole file cannot be a hole if it has blocks: some file systems have answered so for data that was not written yet.
+    /// A file that has blocks cannot be one hole: some file systems report a hole for data that was not written yet.
     fn may_end_in_a_hole(&self) -> Result<bool, HolesError> {
         let has_data = self.copied.is_some_and(|copied| copied.bytes > 0);
         let found = self.of_input(fstat(self.input.fd()))?;
         Ok(self.start > 0 || has_data || found.st_blocks == 0)
     }
 
-    /// Copies up to this many bytes from this place of the input, and returns their number.
+    /// Copies up to this many bytes from this place of the input, and returns the number of copied bytes.
     fn part(&mut self, at: u64, most: u64) -> Result<u64, HolesError> {
         let (from, to) = (self.input.fd(), self.output.fd());
         match tell(from) {

@@ -14,7 +14,7 @@ pub fn is_shown(quiet: bool) -> bool {
     !quiet && can_redraw()
 }
 
-/// A line with the bytes so far, the rate, and the time left or that the input is silent.
+/// A line with the bytes so far and the rate. The time left follows, or the words that the input is silent.
 pub struct CopyProgress {
     began: Instant,
     bytes: Option<u64>,

@@ -12,7 +12,7 @@ const GRID_CALL_BYTES: usize = 4 << 20;
 
 const MAX_CALL_BYTES: usize = 64 << 20;
 
-/// Maximum segments of a list: `iovec`s and buffers need memory.
+/// The most segments of a list: `iovec`s and buffers need memory.
 const MAX_SEGMENTS: usize = 1 << 20;
 
 const DEFAULT_COUNTS: [usize; 3] = [2, 16, 1000];
@@ -60,7 +60,7 @@ pub fn is_default_grid(args: &MeasureArgs) -> bool {
     args.mix.is_empty() && args.join.is_none() && args.segments.is_none() && args.sizes.is_none()
 }
 
-/// The lists, each once, and the option that says how long they are.
+/// The lists, each once, and the option that says how long the lists are.
 fn all_lists(args: &MeasureArgs) -> (&'static str, Vec<List>) {
     let mut lists: Vec<List> = Vec::new();
     for list in args.mix.iter().flat_map(|mix| &mix.0) {

@@ -59,7 +59,8 @@ pub fn copies(of: &CopiesArgs, is_quick: bool) -> Result<CopyPlan, Failure> {
     })
 }
 
-/// The words of `--program`, without the redirections `< {input}` and `> {output}`. The program is looked for.
+/// The words of `--program`, without the redirections `< {input}` and `> {output}`. Fails if the program is not
+/// found.
 fn program(typed: &str) -> Result<CopyProgram, Failure> {
     let mut rest = typed.to_owned();
     for redirection in [" < {input}", " <{input}", " > {output}", " >{output}"] {

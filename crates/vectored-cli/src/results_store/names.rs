@@ -21,7 +21,7 @@ const MAX_BYTES: u64 = 1 << 29;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ResultName {
     File(PathBuf),
-    /// A saved result by its age, 0 the newest: of a kind, or of the kind that the command takes.
+    /// A saved result of a kind, and its age: 0 is the newest. `None`: the kind that the command takes.
     Recent(Option<ResultKind>, usize),
 }
 
@@ -57,13 +57,13 @@ impl FromStr for ResultName {
 pub struct SavedFile {
     pub kind: ResultKind,
     pub path: PathBuf,
-    /// The time in the name, then the time of the last change: results are ordered by them.
+    /// The time in the name, then the time of the last change. Results are ordered by both.
     age: (Reverse<String>, Reverse<SystemTime>),
 }
 
 impl SavedFile {
-    /// The file of this entry of a directory, if it has the name of a result and is a regular file: reading a FIFO would
-    /// block.
+    /// The file of this entry of a directory. `None` unless the entry has the name of a result and is a regular file:
+    /// reading a FIFO would block.
     fn of(entry: &fs::DirEntry) -> Option<Self> {
         let name = entry.file_name().to_string_lossy().into_owned();
         let (command, rest) = name.strip_suffix(".json")?.split_once('-')?;
@@ -98,7 +98,7 @@ pub fn saved_files(directory: &Path) -> Result<Vec<SavedFile>, Failure> {
 }
 
 impl ResultName {
-    /// The path of the file. `taken` is the kind that the command takes, if it takes one only.
+    /// The path of the file. `taken` is the kind that the command takes, if it takes only one kind.
     pub fn path(&self, taken: Option<ResultKind>) -> Result<PathBuf, Failure> {
         let (kind, age) = match self {
             ResultName::File(path) => return Ok(path.clone()),
@@ -138,7 +138,7 @@ impl ResultName {
         self.load_by(taken, Saved::parse)
     }
 
-    /// Reads a result of one command, and refuses any other.
+    /// Reads a result of one command, and refuses results of other commands.
     pub fn load_as<T: SavedResult>(&self) -> Result<T, Failure> {
         let mut kinds = ResultKind::ALL.into_iter();
         self.load_by(kinds.find(|kind| kind.schema() == T::SCHEMA), parse)

@@ -86,7 +86,7 @@ impl Saved {
         }
     }
 
-    /// CSV of results of one command; `None` for results of several, whose columns differ.
+    /// CSV of results of one command. `None` for results of several commands, because their columns differ.
     pub fn csv(all: &[&Saved]) -> Option<String> {
         macro_rules! of_kind {
             ($kind:ident) => {{

@@ -17,7 +17,7 @@ use crate::results_store::saved::ResultKind;
 pub enum Store {
     /// In a directory that exists and is writable.
     In(PathBuf),
-    /// Save the result in this file.
+    /// In this file.
     As(PathBuf),
     /// Nowhere, because of `--no-save`.
     Unwanted,
@@ -26,7 +26,7 @@ pub enum Store {
 }
 
 impl Store {
-    /// Opens the directory of saved results, unless `no_save`. It is created if necessary, and checked by
+    /// Opens the directory of saved results, unless `no_save`. The directory is created if necessary, and checked by
     /// creating a file in it.
     pub fn open(no_save: bool) -> Result<Self, Failure> {
         if no_save {
@@ -59,8 +59,8 @@ impl Store {
         }
     }
 
-    /// Saves a result of a command: in a directory under a new name with the time. A file is replaced, atomically.
-    /// Returns where the result is.
+    /// Saves a result of a command. In a directory, the file gets a new name with the time. A file that was named
+    /// before is replaced atomically. Returns where the result is.
     pub fn save(&self, kind: ResultKind, started_at: &str, json: &str) -> anyhow::Result<Store> {
         match self {
             Store::In(directory) => {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::columns_of;
 
-/// The line is not drawn more often: a terminal takes time for it, and nobody reads faster.
+/// The shortest time between two drawings: a terminal takes time for each drawing, and nobody reads faster.
 const EVERY: Duration = Duration::from_millis(50);
 
 const USUAL_COLUMNS: usize = 80;

@@ -30,8 +30,8 @@ pub fn differs(earlier: &Versus, now: &Versus, host: &Host) -> Option<&'static s
     }
 }
 
-/// Whether the commands ran files of other contents than in the earlier result. Without a trace it is unknown which files
-/// they ran.
+/// Whether the commands ran files of other contents than in the earlier result. Without a trace, the files that the
+/// commands ran are unknown.
 pub fn other_files(earlier: &Versus, now: &Versus) -> bool {
     let mut pairs = iter::zip(earlier.sides(), now.sides());
     pairs.any(|(one, other)| other.files.is_empty() || sums(one) != sums(other))

@@ -47,7 +47,7 @@ impl Program {
         })
     }
 
-    /// The files that the command names, also to a shell, by the paths that the kernel has for them.
+    /// The files that the command names, also in words for a shell. The paths are canonical.
     fn named(&self) -> Vec<PathBuf> {
         let words = self.typed.split(|c: char| " \t\n'\"|<>;&()".contains(c));
         let words = words.chain(self.words.iter().map(String::as_str));
@@ -95,7 +95,7 @@ pub struct Observed {
 
 enum State {
     Missing,
-    /// The run has not changed it.
+    /// The run has not changed the file.
     Untouched,
     Written(Captured),
 }
@@ -212,7 +212,7 @@ pub fn stacks_of(
 
 fn state(path: &Path, before: Option<Identity>) -> Result<State, RunError> {
     let what = format!("'{}' cannot be compared", path.display());
-    // To open a FIFO would wait for a writer.
+    // Opening a FIFO would wait for a writer.
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         return Err(RunError::Io(
             what,
@@ -291,7 +291,7 @@ pub fn unstable_in_words(unstable: &Unstable) -> Vec<String> {
     unstable.iter().map(in_words).collect()
 }
 
-/// How the outputs of two runs differ, but for what is unstable.
+/// How the outputs of two runs differ, except in what is unstable.
 pub fn differences(old: &Observed, new: &Observed, unstable: &Unstable) -> Vec<Difference> {
     let pairs = std::iter::zip(&old.outputs, &new.outputs);
     let found = pairs.filter_map(|((of, old), (_, new))| {
@@ -346,7 +346,7 @@ pub fn sums(side: &Side) -> Vec<Option<&String>> {
     sums
 }
 
-/// Whether both ran files of the same content, and all of them are known.
+/// Whether both commands ran files of the same content, and the contents of all these files are known.
 pub fn same_files(one: &Side, other: &Side) -> bool {
     let [one, other] = [one, other].map(sums);
     one == other && !one.is_empty() && !one.contains(&None)

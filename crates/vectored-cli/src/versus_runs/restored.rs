@@ -74,7 +74,7 @@ impl Kept {
         })
     }
 
-    /// Writes the bytes if they differ. The times are set in each case: a program may compare them with the times of other
+    /// Writes the bytes if they differ. The times are always set: a program may compare them with the times of other
     /// files.
     fn restore(&mut self, path: &Path) -> io::Result<()> {
         if self.identity.is_some() && identity(path) == self.identity {
@@ -86,7 +86,7 @@ impl Kept {
             let mut options = OpenOptions::new();
             options.write(true).create(true).truncate(true);
             let opened = options.open(path).or_else(|error| match error.kind() {
-                // A file that is only read is replaced.
+                // A read-only file is replaced.
                 io::ErrorKind::PermissionDenied => {
                     fs::remove_file(path)?;
                     options.open(path)
@@ -97,7 +97,7 @@ impl Kept {
             io::copy(&mut self.copy, &mut opened?)?;
             fs::set_permissions(path, self.permissions.clone())?;
         }
-        // The owner may set the times of a file that is only read.
+        // The owner may set the times of a read-only file.
         File::open(path)?.set_times(self.times)?;
         self.identity = identity(path);
         Ok(())

@@ -36,7 +36,7 @@ use crate::strace::{exit_code, shows_stacks};
 /// machine; the call itself may take 100 ns.
 const TRACED_FACTOR: u32 = 1000;
 
-/// The error of a process that has as many open files as it may.
+/// The error when a process has as many open files as its limit allows.
 const EMFILE: i32 = Errno::MFILE.raw_os_error();
 
 const COUNTED_RUNS: u64 = 2;
@@ -44,14 +44,15 @@ const COUNTED_RUNS: u64 = 2;
 /// By how much the kernel's count of resident memory may be wrong: each processor keeps some pages for itself.
 const COUNT_ERROR_BYTES: u64 = 512 << 10;
 
-/// A variable of timed runs, of a random length below a page: the environment lies above the stack, so that the length of the variable moves all that
-/// is on the stack. Without this variable, a command may be slower only because its name is longer.
+/// A variable of timed runs, of a random length below a page. The environment lies above the stack, so the length of
+/// the variable moves all that is on the stack. Without this variable, a command may be slower only because its name
+/// is longer.
 const PADDING: &str = "VECTORED_PADDING";
 
 const PAGE_BYTES: usize = 4096;
 
-/// Runs everything, and fills in the sides, figures and differences. After a signal the result has what was measured before;
-/// `complete` says so.
+/// Runs everything, and fills in the sides, figures and differences. After a signal, the result has what was measured
+/// before the signal. `complete` says whether all was measured.
 pub fn measure(
     args: &VersusArgs,
     programs: &[Program],
@@ -87,7 +88,7 @@ pub fn measure(
     }
 }
 
-/// Why a session ends early: a failure; or none if a signal stopped it, or if what differs is not timed.
+/// Why a session ends early. `None`: a signal stopped the session, or commands that differ or fail are not timed.
 type Halt = Option<Failure>;
 
 fn halt(program: &Program, place: &str, error: RunError) -> Halt {
@@ -144,7 +145,7 @@ impl Session<'_> {
             return Err(None);
         }
         self.compare(&observed, longest)?;
-        // A command inherits what this process has.
+        // The kernel counts for a command what this process has at the fork.
         drop(observed);
         give_back_free_memory();
         let mut new = self.result.new.iter();
@@ -158,7 +159,7 @@ impl Session<'_> {
         self.count_stacks(longest)
     }
 
-    /// Where a limit of calls is exceeded, fills in what makes the calls that grew.
+    /// If a limit of calls is exceeded, fills in what makes the calls that grew.
     fn count_stacks(&mut self, longest: Duration) -> Result<(), Halt> {
         for index in 0..self.result.new.len() {
             let one = &self.result.new[index];
@@ -338,8 +339,8 @@ impl Session<'_> {
         Ok(longest)
     }
 
-    /// The counted runs of each command: in turn, and then in the reverse order. If each run changes the input of the next,
-    /// as a folder that grows, the ranges of counts overlap.
+    /// The counted runs of each command: in turn, and then in the reverse order. If each run changes the input of the
+    /// next run, as a folder that grows, the ranges of counts overlap.
     fn count(&mut self, longest: Duration) -> Result<Vec<Vec<Observed>>, Halt> {
         let mut runs: Vec<Vec<Observed>> = self.programs.iter().map(|_| Vec::new()).collect();
         let mut order: Vec<usize> = (0..self.programs.len()).collect();
@@ -363,8 +364,8 @@ impl Session<'_> {
         Ok(runs)
     }
 
-    /// Fails if no run has written a file of `--same`: nothing would be compared. Fails if runs of old leave no part of such
-    /// a file equal: an edit could not be told from none.
+    /// Fails if no run has written a file of `--same`: nothing would be compared. Fails if the runs of old agree in
+    /// no part of such a file: no difference of new would be seen.
     fn check_compared(&self, runs: &[Vec<Observed>], varies: &Unstable) -> Result<(), Halt> {
         let names = self.args.same.iter().map(|path| name_of(path));
         for name in names.filter(|_| !self.args.ignore_output) {
@@ -427,7 +428,8 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Runs rounds until they are enough, the budget is spent, or a signal comes. A round that is cut is dropped.
+    /// Runs rounds until the rounds are enough, the budget is spent, or a signal comes. An unfinished round is
+    /// dropped.
     fn rounds(&mut self) -> Result<(), Halt> {
         let floor_before = memory_floor();
         let mut rounds = self.earlier.map_or_else(Vec::new, rounds_of);
@@ -440,8 +442,8 @@ impl Session<'_> {
         let budget = self.args.budget.max(least);
         let mut outcome = Ok(());
         while outcome.is_ok() && !self.is_over(&rounds, before, longest_round, budget) {
-            // Every second round has the reverse order of the round before: so each command has each place as often as
-            // the mirror image of that place.
+            // Every second round has the reverse order of the round before. So each command has each place as often
+            // as the mirror image of that place.
             if rounds.len().is_multiple_of(2) {
                 self.random.shuffle(&mut order);
             } else {
@@ -475,7 +477,7 @@ impl Session<'_> {
         outcome
     }
 
-    /// A run in each of these slots; the last slot is of old again.
+    /// Runs the commands of these slots. The last slot is the old command again.
     fn round(&mut self, number: u64, order: &[usize]) -> Result<Vec<Run>, Halt> {
         let mut round = vec![Run::default(); order.len()];
         for &slot in order {
@@ -488,8 +490,8 @@ impl Session<'_> {
         Ok(round)
     }
 
-    /// Whether the rounds are enough. `before` rounds are from an earlier result. If there are any, they were enough: then only
-    /// the budget ends further rounds.
+    /// Whether the rounds are enough. `before` of the rounds are from an earlier result. If there are any, these
+    /// rounds were enough, and only the budget ends further rounds.
     fn is_over(
         &self,
         rounds: &[Vec<Run>],
@@ -529,8 +531,8 @@ impl Session<'_> {
     }
 }
 
-/// A peak memory of a command above this is known. The kernel counts for a command what this process had at the fork. If that
-/// is unknown, no peak is known.
+/// Only a peak memory of a command above this floor is known: the kernel counts for a command what this process had
+/// at the fork. If the memory at the fork is unknown, no peak is known.
 fn memory_floor() -> u64 {
     let inherited = inherited_peak_bytes(|| false);
     inherited.map_or(u64::MAX, |peak| peak + COUNT_ERROR_BYTES)

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::support::{Bench, VECTORED, entries, needs_strace, said_by};
 
-/// `gh api` answers with a file by the end of the address, filtered as the real one does.
+/// `gh api` answers with the file named like the end of the address, filtered like the answer of the real `gh`.
 const GH: &str = r#"#!/bin/sh
 echo "$@" >>gh.log
 filter=.

@@ -1,4 +1,5 @@
-//! Started by `mpirun` or `srun`: without the feature `mpi` that is refused. With it, `cargo xtask cluster` tests it.
+//! A program that `mpirun` or `srun` starts. Without the feature `mpi`, it is refused. `cargo xtask cluster` tests
+//! the feature.
 
 use crate::support::{Bench, said_by};
 

@@ -14,14 +14,14 @@ pub fn content() -> Vec<u8> {
     (0..100_000_u32).map(|n| (n * 31 % 251) as u8).collect()
 }
 
-/// A place with this content in `from`.
+/// A bench with this content in the file `from`.
 fn bench() -> Bench {
     let bench = Bench::new();
     fs::write(bench.work().join("from"), content()).unwrap();
     bench
 }
 
-/// Standard error of `vectored copy` with these words in a shell, whose redirections come after them; and its exit status.
+/// Runs words in a shell, with `COPY` for `vectored copy`. Returns the exit status and standard error.
 pub fn said_in_shell(bench: &Bench, words: &str) -> (i32, String) {
     let mut shell = bench.program("sh");
     shell
@@ -109,7 +109,7 @@ COPY --technique stdio from > /dev/full => 1: cannot copy 'from' to standard out
 #[test]
 fn an_error_counts_the_bytes_of_the_output() {
     let bench = bench();
-    // In blocks of 512 bytes.
+    // `ulimit -f` counts in blocks of 512 bytes.
     for words in ["from", "- < from", "--buffer-size 64k from"] {
         let (code, said) = said_in_shell(&bench, &format!("ulimit -f 100; COPY {words} > out"));
         let expected = "error: cannot write to standard output after 51200 bytes: File too large";
@@ -186,7 +186,7 @@ fn a_file_that_could_not_be_finished_is_removed_if_the_copy_made_it() {
     );
     assert_eq!(fs::metadata(&to).unwrap().len(), 51_200);
     fs::remove_file(&to).unwrap();
-    // A signal, when the file is there, and when all is copied but what the pipe holds.
+    // A signal comes when the file exists, and when all is copied except what the pipe holds.
     for signal in [Signal::INT, Signal::HUP, Signal::XCPU, Signal::USR1] {
         for (fed, least) in [(0, 0), (0, 0), (0, 0), (content().len(), 1)] {
             let (reader, mut feeder) = std::io::pipe().unwrap();
@@ -217,7 +217,7 @@ fn holes_are_kept_where_they_are() {
     write(3 << 20, b"in the middle");
     file.set_len(5 << 20).unwrap();
     let of = |name: &str| fs::metadata(bench.work().join(name)).unwrap();
-    // Reads from a position, with nothing but a hole after it. Files of /sys are shorter than their size says.
+    // Reads from a position with only a hole after it. Files of /sys are shorter than their size says.
     check(
         &bench,
         "\

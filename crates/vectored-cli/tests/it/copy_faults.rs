@@ -49,7 +49,7 @@ fn what_cannot_be_copied_leaves_a_file_and_makes_none() {
             assert_eq!(names(&bench), before, "{line}");
         }
     }
-    // A source that can be copied cuts it, also if the source is empty.
+    // A source that can be copied cuts the file, also if the source is empty.
     for words in [
         "COPY --force from present",
         "COPY --sparse --force unread present",
@@ -88,7 +88,7 @@ fn a_copy_needs_neither_a_thread_nor_a_descriptor_more() {
     assert!(code == 2 && said.contains("ulimit -n"), "{said}");
 }
 
-/// Where the file system does not tell the holes, or says of data that it is a hole, all is copied.
+/// If the file system does not tell the holes, or says of data that it is a hole, all is copied.
 #[test]
 fn files_that_do_not_tell_their_holes_are_copied_whole() {
     let bench = Bench::new();
@@ -99,7 +99,7 @@ fn files_that_do_not_tell_their_holes_are_copied_whole() {
     needs_strace!();
     fs::write(bench.work().join("from"), content()).unwrap();
     for (error, options) in [("ENXIO", ""), ("EINVAL", "--force")] {
-        // The test does not know which call asks for data and which for a hole: it tries each.
+        // The test does not know which call asks for data and which call for a hole, and tries each.
         let once = (1..10).map(|n| n.to_string());
         for when in once.chain((1..10).map(|n| format!("{n}+"))) {
             fs::write(bench.work().join("to"), "old").unwrap();
@@ -130,14 +130,14 @@ struct Scene {
     is_filter: bool,
 }
 
-/// The file that is copied, with a hole before its data and one behind it.
+/// The file that is copied, with a hole before its data and a hole behind its data.
 fn source() -> Vec<u8> {
     let hole = [0; 1 << 16];
     [&hole, &content()[..], &hole].concat()
 }
 
 impl Scene {
-    /// Runs the copy under strace with these options; its exit status, message and output file.
+    /// Runs the copy under strace with these options. Returns the exit status, the message and the output file.
     fn run(&self, strace: &[&str]) -> (Option<i32>, String, Option<Vec<u8>>) {
         let bench = Bench::new();
         let [from, to] = ["from", "to"].map(|name| bench.work().join(name));
@@ -164,7 +164,7 @@ impl Scene {
         (output.status.code(), said, fs::read(&to).ok())
     }
 
-    /// The calls of the copy: each name, and which of its calls it is.
+    /// The calls of the copy. Each has its name, and its number among the calls of this name.
     fn calls(&self) -> Vec<(String, usize)> {
         let log = Bench::new();
         let log = log.work().join("log");
@@ -178,7 +178,7 @@ impl Scene {
             *count += 1;
             Some((line, name.to_owned(), *count))
         });
-        // Before that the runtime starts, and no name is known.
+        // Before the handler of SIGXFSZ is set, the runtime starts, and no name is known.
         let of_copy = calls.skip_while(|(line, ..)| !line.contains("SIGXFSZ"));
         // brk(2) returns an address, so the C library takes any error for success.
         let of_copy = of_copy.filter(|(_, name, _)| !name.starts_with("exit") && name != "brk");

@@ -66,7 +66,7 @@ fn each_screen_is_what_the_command_prints_of_its_saved_result() {
     let pages = pages.filter(|page| page.ends_with(".md"));
     for page in pages.chain(["README.md".to_owned()]) {
         for block in blocks(&page, "console") {
-            // Commands that are typed before it print nothing.
+            // Commands that are typed before the last command print nothing.
             let commands = block.rfind("$ vectored ").unwrap();
             let (command, screen) = block[commands + 2..].split_once('\n').unwrap();
             // `ten_minutes_can_be_typed` runs this command.
@@ -100,8 +100,8 @@ fn each_screen_is_what_the_command_prints_of_its_saved_result() {
     }
 }
 
-/// The ends of commands of the page, their exit statuses, and a part of their output that the page shows as well: counts, no
-/// times. On a busy machine some exchanges of ask.py stand apart, with less sure waits.
+/// For each command of the page: its end, its exit status, and a part of its output that the page also shows (counts,
+/// no times). On a busy machine, some exchanges of ask.py stand apart, with less sure waits.
 const TYPED: &str = "\
 advise -- python3 report.py => 0: 20,000 × write 9–13 B | calls instead of 20,000.
 'python3 report.py.old' 'python3 report.py' => 0: writes instead of 20,000 | writes 20,000
@@ -207,7 +207,7 @@ fn typed(page: &str, address: &str) -> String {
     script
 }
 
-/// A command, with options that make it quick, and on a busy machine find calls that are far apart.
+/// A command with added options. They make the command quick, and find calls that are far apart on a busy machine.
 fn typed_command(command: &str, address: &str) -> String {
     let mut typed = command
         .replace("vectored advise ", "vectored advise --max-delay 1h ")

@@ -1,8 +1,8 @@
 //! Ten edits that others made or proposed in public to save calls: `advise` finds what the program did before, and `versus`
 //! proves the edit.
 //!
-//! A file of `edits/` is a program before and after: a line that ends with the comment "old" or "new" is in that version
-//! alone.
+//! A file of `edits/` is a program before and after the edit. A line that ends with the comment "old" or "new" is
+//! only in that version.
 
 use std::fs;
 use std::process::Command;
@@ -25,7 +25,8 @@ nodejs/node#6379 node.js adjacent-writes - writes 2000
 miyagawa/Starman#59 starman.pl adjacent-writes - writes 1000
 excon/excon#556 excon.rb stall - writes 12";
 
-/// Writes the program before or after the edit, and compiles it. Returns the command that runs it, or what is not installed.
+/// Writes the program before or after the edit, and compiles it. Returns the command that runs the program, or what
+/// is not installed.
 fn build(bench: &Bench, source: &str, version: &str) -> Result<String, String> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/edits/");
     let text = fs::read_to_string(format!("{folder}{source}")).unwrap();

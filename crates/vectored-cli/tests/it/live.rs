@@ -57,7 +57,7 @@ fn live(bench: &Bench, script: &str) -> Value {
     result_of(advise(bench, &["--live", "--", "sh", "-c", script]))
 }
 
-/// A program that says when it is ready. The program goes on until it is killed, if it does not end.
+/// A program that says when it is ready. Dropping the value kills the program.
 struct Service(Child);
 
 impl Service {
@@ -76,7 +76,7 @@ impl Service {
         Service(child)
     }
 
-    /// Watches the program, from the moment when all programs are attached on.
+    /// Starts a watch of the program, and waits until the watch has attached all programs of the kernel.
     fn watched(&self, bench: &Bench) -> Child {
         let watcher = advise(bench, &["-p", &self.0.id().to_string()])
             .spawn()
@@ -187,7 +187,7 @@ fn a_running_process_is_watched_for_a_time_and_goes_on() {
         text.contains("/log\"") && text.contains("write 8 B"),
         "{text}"
     );
-    // The link of this name started it.
+    // A link of this name started the program.
     assert_eq!(finding["program"], "python3");
     assert_eq!(found["watch"]["lost"], 0);
     let wall = found["watch"]["wall_s"].as_f64().unwrap();
@@ -266,7 +266,7 @@ fn what_is_lost_is_said_exactly() {
     let found = result_at_end(watcher);
     let lost = found["watch"]["lost"].as_u64().unwrap();
     assert!(lost > 0, "{found}");
-    // All calls of the program but the loop, by a run of the program without the loop.
+    // All calls of the program except the loop: the calls of a run without the loop.
     fs::write(bench.work().join("fast.py"), script.replace("1500000", "0")).unwrap();
     let rest = live(&bench, "exec /usr/bin/python3 fast.py")["calls"]
         .as_u64()
@@ -395,7 +395,7 @@ fn a_program_that_is_preempted_has_no_pauses() {
         .iter()
         .filter(|one| calls(one) == 100_000)
         .map(|one| one["merged_calls"].as_u64().unwrap());
-    // 10 MB by 64 KiB are 153 calls. Each pause is a call more, and the disk may cause a pause.
+    // 10 MB by 64 KiB are 153 calls. Each pause adds a call, and the disk may cause a pause.
     assert!(merged.next().is_some_and(|calls| calls < 170), "{found}");
 }
 

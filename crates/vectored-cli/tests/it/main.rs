@@ -1,8 +1,7 @@
 //! Tests of the command line tool as its users meet it, in one binary.
 //!
-//! Nothing here depends on how fast the machine is: goldens come from an
-//! invented machine, and real runs are only asked whether they keep their
-//! promises.
+//! Nothing here depends on how fast the machine is. The golden files come from an invented machine, and tests of real
+//! runs check no times.
 
 #[cfg(target_os = "linux")]
 mod action;

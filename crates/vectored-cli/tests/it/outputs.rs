@@ -16,7 +16,7 @@ fn the_path_of_the_result_is_the_last_line_on_standard_error() {
     let path = bench.saved().remove(0);
     let name = path.file_name().unwrap().to_str().unwrap();
     assert!(name.starts_with("measure-20000101T000000Z-") && name.ends_with(".json"));
-    // Nor are the lists named that the default grid leaves out: they are in the result.
+    // The lists that the default grid leaves out are not named either: they are in the result.
     assert_eq!(stderr, format!("{}\n", path.display()));
     let stderr = stderr_of(&mut bench.synthetic_with("--sizes 128KiB"), 0);
     let note =
@@ -156,7 +156,7 @@ fn a_closed_pipe_is_no_error() {
     }
 }
 
-/// The help of clap is printed by other code than all else.
+/// clap prints the help by other code than the rest of the output.
 #[test]
 fn standard_output_that_is_full_or_closed_is_a_failure_of_all_that_print() {
     let bench = Bench::new();

@@ -71,7 +71,7 @@ fn all_experiments_make_one_result() {
         let counts = ["rows", "ratios"].map(|name| list(&experiment[name]).len());
         (experiment["name"].as_str().unwrap().to_owned(), counts)
     };
-    // The base has no ratio: the buffer of 64 KiB; copying, by CPU and by wall time.
+    // The base row has no ratio. It is the buffer of 64 KiB, and copying by CPU and by wall time.
     assert_eq!(of(copies), ("apue-3.5".to_owned(), [22, 20]));
     assert_eq!(of(records), ("apue-14.28".to_owned(), [4, 6]));
     assert_eq!(of(elements), ("kalinin".to_owned(), [20, 20]));
@@ -140,7 +140,7 @@ fn a_signal_ends_the_run_and_keeps_what_was_measured() {
     command.args(["reproduce", "apue-3.5", "--quick", "--max", "8"]);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    // Waits until the copies run, which are children of the run.
+    // Waits until the copies run. The copies are children of the run.
     let children = format!("/proc/{0}/task/{0}/children", child.id());
     let mut copies = std::collections::HashSet::new();
     while copies.len() < 8 {

@@ -47,7 +47,7 @@ fn real_runs_of_one_cell_prove_their_bytes_and_leave_no_file() {
             results["cells"][0]["proof_calls"].as_u64() > Some(0),
             "{results}"
         );
-        // Calibration measures the page cache, and models would be of the device.
+        // Calibration measures the page cache. For direct transfers there are no models.
         let is_modelled = results["cost_models"] != json!([]);
         assert!(!is_modelled || !words.contains("direct"), "{results}");
     }
@@ -149,7 +149,7 @@ impl LongRun {
 }
 
 fn keeps_what_was_measured(signal: Signal, code: i32) {
-    // More than in the calibration and the first rounds, and less than in the first rounds of all cells.
+    // More bytes than the calibration and the first rounds write, and fewer than the first rounds of all cells write.
     let run = LongRun::of("2..512", "16..64KiB", 512 << 20);
     run.signal(Signal::HUP);
     run.signal(signal);
@@ -176,9 +176,9 @@ fn sigint_and_sigterm_end_the_run_and_keep_what_was_measured() {
 
 #[test]
 fn a_second_signal_ends_the_program_at_once() {
-    // A call that fits the pipe needs no second thread: two threads could take a
-    // signal each, and each believe that its own is the first.
-    // A part of what is written before all cells are decided.
+    // A call that fits the pipe needs no second thread. Two threads could take a signal each, and each thread could
+    // believe that its signal is the first.
+    // Before all cells are decided, the run writes more than this.
     let run = LongRun::of("2..64", "16..512", 64 << 20);
     // Both signals wait while the program is stopped, so that it can do nothing between them.
     run.signal(Signal::STOP);

@@ -43,9 +43,9 @@ impl Bench {
         self.program(VECTORED)
     }
 
-    /// Any program, in the directories of this test. It inherits what finds programs and files and nothing else: no other variable
-    /// of who runs the tests, and no signal that a shell has its background jobs ignore. SIGHUP stays as it is: the tests go on under
-    /// nohup(1).
+    /// Any program, in the directories of this test. The program inherits only the variables that find programs and
+    /// files. It inherits no signals that a shell lets its background jobs ignore, except SIGHUP: the tests go on
+    /// under nohup(1).
     pub fn program(&self, name: &str) -> Command {
         let kept = ["PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH"];
         let kept = kept.map(|name| Some((name, std::env::var_os(name)?)));
@@ -192,7 +192,7 @@ pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A tmpfs that is gone with this value.
+/// A mounted tmpfs. Dropping the value unmounts it.
 pub struct Tmpfs(TempDir);
 
 impl Tmpfs {

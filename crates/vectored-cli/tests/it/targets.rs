@@ -30,7 +30,7 @@ fn a_directory_is_measured_with_a_file_in_it() {
     let folder = bench.work().join("folder");
     fs::create_dir(&folder).unwrap();
     fs::write(folder.join("kept"), "precious").unwrap();
-    // The directory of other files does not matter then.
+    // Then the directory of other files does not matter.
     let cells = measured(&bench, &["--target", "folder", "--dir", "nowhere"]);
     assert_eq!(cells[0]["target"], "file");
     let whole = folder.canonicalize().unwrap();

@@ -26,7 +26,7 @@ use crate::synthetic;
 
 pub struct Measured {
     pub outcome: Outcome,
-    /// The error that ended the run early; cells measured before it are kept.
+    /// The error that ended the run early. Cells that were measured before the error are kept.
     pub failure: Option<MeasureError>,
     pub host: Host,
     pub timer: Timer,
@@ -39,8 +39,8 @@ pub struct Measured {
 
 pub type Save<'a> = &'a mut dyn FnMut(Measured);
 
-/// Measures, with all ranks if there are several. Then `None` is returned on all ranks but the first, which follow the first.
-/// `save` takes what is measured so far.
+/// Measures, with all ranks if there are several. All ranks follow the first rank, and only the first rank gets a
+/// result: the other ranks get `None`. `save` takes what is measured so far.
 pub fn measured(
     plan: &MeasurePlan,
     args: &MeasureArgs,
@@ -72,7 +72,7 @@ pub fn measured(
             let mut sampler = DescriptorSampler::new(&MonotonicClock, &args.dir, seed);
             sampler.reader_cpu = prepared.reader_cpu;
             sampler.models.clone_from(&prepared.models);
-            // The budget covers the whole run, and part of it is spent already.
+            // The budget covers the whole run, and a part of the budget is spent already.
             let spent_ns = began.elapsed().as_nanos() as u64;
             (&MonotonicClock, Box::new(sampler), spent_ns)
         }
@@ -208,8 +208,8 @@ fn of_file(error: impl Into<MeasureError>, file: &FilePlan) -> Failure {
     Failure::of_directory(error).for_directory_of_target(file.is_target)
 }
 
-/// Calibrates a cost model for each target and directory that is written to. Where that fails, a note says so, and `adaptive` uses
-/// the default model.
+/// Calibrates a cost model for each target and directory that is written to. If a calibration fails, a note says so,
+/// and `adaptive` uses the default model.
 fn calibrate_for(
     plan: &MeasurePlan,
     (args, quiet): (&MeasureArgs, bool),
@@ -218,7 +218,7 @@ fn calibrate_for(
     let asked = plan.experiment.cells.iter().map(|cell| &cell.conditions);
     let mut targets: Vec<(Target, Option<&str>)> = asked
         .filter(|asked| asked.operation == Operation::Write)
-        // The wait for the disk would hide all other costs.
+        // If each call waits for the disk, the wait hides all other costs.
         .filter(|asked| asked.sync == SyncMode::None && !asked.direct)
         .map(|asked| (asked.target, asked.path.as_deref()))
         .collect();
@@ -228,7 +228,7 @@ fn calibrate_for(
     for (index, (target, path)) in targets.into_iter().enumerate() {
         let elapsed = began.elapsed();
         bar.show_preparation(&format!("calibrating {target}"), elapsed, args.budget);
-        // On a busy machine the cells need the time more.
+        // On a busy machine, the time is left to the cells.
         let calibrated = if index > 0 && elapsed > args.budget / 4 {
             Err("the budget is too short".to_owned())
         } else {

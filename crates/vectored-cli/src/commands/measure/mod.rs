@@ -26,11 +26,11 @@ pub fn run(args: &MeasureArgs) -> Result<ExitCode, Failure> {
 }
 
 fn seed_of(args: &MeasureArgs) -> u64 {
-    // 32 bits are short enough to be typed again.
+    // A seed of 32 bits is short enough to be typed again.
     args.seed.unwrap_or_else(|| fastrand::u32(..).into())
 }
 
-/// The outputs of the report, and the place of its result. The first rank alone has them.
+/// The outputs of the report, and the place where the result is saved. Only the first rank shows and saves.
 fn report_plan(args: &MeasureArgs, is_first: bool) -> Result<(Option<Outputs>, Store), Failure> {
     if !is_first {
         return Ok((None, Store::Unwanted));

@@ -5,7 +5,8 @@ use std::fs;
 use super::{advise, bench, records};
 use crate::support::{Bench, case, json, needs_strace, said_by, stdout_of};
 
-/// Saves the advice for the records as `old.json`, and for a program that writes each with one call as `new.json`.
+/// Saves the advice for the records as `old.json`, and for a program that writes each record with one call as
+/// `new.json`.
 fn results() -> Bench {
     let bench = bench();
     let joined = records().replace("write(3</tmp/log>, \"x\"..., 8) = 8", "getpid() = 7");

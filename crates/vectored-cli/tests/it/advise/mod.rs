@@ -16,7 +16,7 @@ mod logs;
 mod outputs;
 mod signals;
 
-/// A result of advise that is about nothing, with round prices.
+/// A result of advise without findings, with round prices.
 pub fn costs() -> String {
     let targets = ["file", "pipe", "unix", "tcp"];
     let price = |(target, operation): (&str, &str)| {

@@ -82,7 +82,7 @@ fn mask_of(line: &str) -> u64 {
 fn ignored_signals_stay_ignored() {
     needs_strace!();
     let bench = bench();
-    // Ignores signals, as nohup does, and a shell for a job in the background.
+    // Ignores signals, as nohup does, and as a shell does for a job in the background.
     let ignored = |trap: &str| {
         let advise = "exec \"$0\" advise --source strace --costs costs.json -- grep SigIgn /proc/self/status";
         mask_of(&stdout_of(&mut bench.script(&format!("{trap} {advise}"))))
