@@ -1,4 +1,4 @@
-//! Counts of a log: what it holds, and lines that could not be used.
+//! Counts of a log: its contents, and the lines that could not be used.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,17 +10,16 @@ pub struct Skipped {
     pub lines: u64,
     /// Number of the first such line in its file, from 1. If several files have such lines, the smallest number.
     pub first_line: u64,
-    /// The file with that line; `-` is standard input. `None` from a [`Reader`](crate::Reader), which knows no
-    /// file.
+    /// The file with that line; `-` is standard input. `None` from a [`Reader`](crate::Reader), which knows no file.
     pub first_file: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub lines: u64,
-    /// System calls, including those whose arguments could not be read.
+    /// System calls, including calls whose arguments could not be read.
     pub calls: u64,
-    /// Whether the log ends in the middle of a line, which was not used.
+    /// Whether the log ends in the middle of a line. That line was not used.
     pub truncated: bool,
     skipped: BTreeMap<SkipReason, Skipped>,
 }

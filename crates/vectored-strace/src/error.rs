@@ -8,8 +8,8 @@ use std::path::PathBuf;
 pub struct LogError {
     /// The file; `-` is standard input.
     pub path: PathBuf,
-    /// The cause: [`InvalidData`](io::ErrorKind::InvalidData) if the file has another format, such as UTF-16 or a table of
-    /// `strace -c`; else the error of opening, reading or decompressing the file.
+    /// The cause. It is [`InvalidData`](io::ErrorKind::InvalidData) if the file has another format, such as UTF-16 or a
+    /// table of `strace -c`. Otherwise it is the error of opening, reading or decompressing the file.
     pub error: io::Error,
 }
 

@@ -5,22 +5,22 @@
 
 /// A system call, a signal, or the end of a thread.
 ///
-/// Events of a log come in the order in which calls returned; events of a log in parts (`-ff`) with absolute times, in the
-/// order in which calls began. A call whose effect is unknown is an [`Action::Unread`].
+/// Events of a log come in the order in which calls returned. If the log is in parts (`-ff`) with absolute times, they
+/// come in the order in which calls began. A call whose effect is unknown is an [`Action::Unread`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Event<'a> {
-    /// The thread that made the call. 0 in a log that names no threads. 0 also stands for the first thread of a log that names
-    /// threads (`[pid 12]`) only while there are several.
+    /// The thread that made the call. 0 in a log that names no threads. If a log names threads (`[pid 12]`) only while
+    /// there are several, 0 is the first thread.
     pub thread: u32,
     /// When the call began, in ns since an origin that all events of a log share. `None` without `-t`, `-tt`, `-ttt` or
     /// `-r`.
     pub began_ns: Option<u64>,
     /// Resolution of `began_ns`, in ns: 1,000,000,000 with `-t`, 1000 with `-tt`, `-ttt` and `-r`; 0 without times.
     pub clock_ns: u64,
-    /// Duration of the call (`-T`), in ns. It includes the work of strace.
+    /// Duration of the call (`-T`), in ns. The duration includes the work of strace.
     pub took_ns: Option<u64>,
-    /// For how long the thread was ready to run but had no CPU, since its last event, in ns. 0 in a log.
+    /// The time since the thread's last event in which the thread was ready to run but had no CPU, in ns. 0 in a log.
     pub delayed_ns: u64,
     /// The name of the call (`write`) or signal (`SIGCHLD`); `exited` or `killed` for the end of a thread. Empty for
     /// [`Action::Name`], and for events about processes that ran before the recording began.
@@ -61,7 +61,7 @@ impl Descriptor<'_> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place<'a> {
-    /// The path in `folder`. Empty for the file of the descriptor `folder` itself.
+    /// The path, relative to `folder`. Empty for the file of the descriptor `folder` itself.
     pub path: &'a [u8],
     pub folder: Option<Descriptor<'a>>,
 }
@@ -78,7 +78,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// The descriptor of the file itself.
+    /// The descriptor that leads to the file itself; `None` if there is a path.
     pub fn descriptor(self) -> Option<Descriptor<'a>> {
         self.folder.filter(|_| self.path.is_empty())
     }
@@ -87,9 +87,9 @@ impl<'a> Place<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkKind {
     Hard,
-    /// `symlink`. If the old name is a relative path, it begins in the folder of the new name.
+    /// `symlink`. A relative old name begins in the folder of the new name.
     Symbolic,
-    /// `rename`: the old name is gone.
+    /// `rename`: the old name no longer exists.
     Rename,
 }
 
@@ -111,7 +111,7 @@ pub enum Action<'a> {
     /// `socket`, `accept`, `accept4`, successful.
     Socket {
         descriptor: Descriptor<'a>,
-        /// The kind of the socket. `None` for `accept`: the new socket is of the kind of `from`.
+        /// The kind of the socket. `None` for `accept`: the new socket has the kind of `from`.
         kind: Option<SocketKind>,
         /// The listening socket, for `accept`.
         from: Option<Descriptor<'a>>,
@@ -119,7 +119,7 @@ pub enum Action<'a> {
     },
     /// `pipe`, `pipe2`, `socketpair`, successful.
     Pair {
-        /// Both ends; the read end of a pipe is the first.
+        /// Both ends. The read end of a pipe is the first.
         ends: [Descriptor<'a>; 2],
         kind: SocketKind,
         close_on_exec: bool,
@@ -127,7 +127,7 @@ pub enum Action<'a> {
     /// `dup`, `dup2`, `dup3`, `fcntl(F_DUPFD…)`, successful.
     Duplicate {
         from: Descriptor<'a>,
-        /// The new descriptor. If it was open, the call closed it first.
+        /// The new descriptor. If the number was open, the call closed it first.
         to: Descriptor<'a>,
         close_on_exec: bool,
     },
@@ -149,20 +149,20 @@ pub enum Action<'a> {
     },
     /// `fork`, `vfork`, `clone`, `clone3`, successful, in the parent.
     ///
-    /// If the child has lines before the call returns, this event comes before them. If several such calls are unfinished
-    /// at once, the child's events may come first.
+    /// If the child has lines before the call returns, this event comes before these lines. But if several such calls
+    /// are unfinished at once, the child's events may come first.
     Fork {
         child: u32,
-        /// `CLONE_THREAD`: the new thread belongs to the same process.
+        /// `CLONE_THREAD`: the new thread is in the same process.
         same_process: bool,
-        /// `CLONE_FILES`: the new thread shares the table of descriptors.
+        /// `CLONE_FILES`: the child shares the table of descriptors.
         shares_descriptors: bool,
     },
     /// `execve`, `execveat`, successful.
     Execute { program: &'a [u8] },
-    /// No call: `-Y` shows a new name beside the thread.
+    /// No call. `-Y` shows a new name beside the thread.
     Name {
-        /// The name of the thread: the name of its program, unless the thread has set another.
+        /// The name of the thread. This is the name of its program, unless the thread has set another name.
         program: &'a [u8],
     },
     /// A call that asks for the flags of a descriptor or the settings of a terminal, with any result: `fcntl(F_GETFD)`,
@@ -170,20 +170,20 @@ pub enum Action<'a> {
     Query,
     /// `lseek`, successful.
     Seek(Seek<'a>),
-    /// `mmap` of a file, successful. Closing the descriptor does not end the mapping.
+    /// `mmap` of a file, successful. A close of the descriptor does not end the mapping.
     Map {
         descriptor: Descriptor<'a>,
         /// Whether writes to the memory reach the file (`MAP_SHARED` with `PROT_WRITE`).
         writes_through: bool,
     },
-    /// A call that asks for a file: `stat`, `fstat`, `statx`, `access`, `readlink`, `getxattr`, with any result; an `open` that
-    /// failed.
+    /// A call that asks for a file, with any result: `stat`, `fstat`, `statx`, `access`, `readlink`, `getxattr`. Also
+    /// an `open` that failed.
     Ask(Ask<'a>),
     /// `mkdir`, successful.
     MakeFolder(Place<'a>),
     /// `truncate` of a path.
     Truncate { path: &'a [u8] },
-    /// `link`, `symlink`, `rename` and the like, successful: two names of one file.
+    /// `link`, `symlink`, `rename` and similar calls, successful. One file has two names, or a new name.
     Link {
         from: Place<'a>,
         to: Place<'a>,
@@ -191,7 +191,7 @@ pub enum Action<'a> {
     },
     /// `inotify_add_watch`, `fanotify_mark` or `fcntl(F_NOTIFY)` for writes, successful.
     Watch {
-        /// The file or folder; empty for all of a file system.
+        /// The file or folder; empty for a whole file system.
         path: &'a [u8],
     },
     /// `setsockopt(TCP_CORK)` or `setsockopt(TCP_NODELAY)`, successful.
@@ -204,36 +204,35 @@ pub enum Action<'a> {
     Connect { descriptor: Descriptor<'a> },
     /// `poll`, `ppoll`, `select`, `pselect6`, `epoll_wait`, `epoll_pwait` and `epoll_pwait2`, successful.
     Poll {
-        /// The number of descriptors that are ready; 0 when the time was up.
+        /// The number of descriptors that are ready; 0 if the time was up.
         ready: u64,
     },
-    /// `wait4`, `waitpid`, `waitid`, which returned a child.
+    /// `wait4`, `waitpid`, `waitid`, if the call returned a child.
     Wait { child: u32 },
-    /// `io_uring_enter`, `io_submit`, or `io_uring_setup` with `IORING_SETUP_SQPOLL`: transfers through descriptors that
-    /// the log does not show.
+    /// `io_uring_enter`, `io_submit`, or `io_uring_setup` with `IORING_SETUP_SQPOLL`. The log does not show the
+    /// transfers or their descriptors.
     Submit {
-        /// Whether the kernel polls the queue from now on (`IORING_SETUP_SQPOLL`), so that later transfers need no call.
+        /// Whether the kernel polls the queue from now on (`IORING_SETUP_SQPOLL`). Later transfers then need no call.
         unseen: bool,
     },
-    /// A call that shows that a file is a FIFO or, by a refused `lseek`, that a descriptor cannot seek: `mknod`, `fstat`,
-    /// `stat`.
+    /// A call that shows a FIFO, or a descriptor that cannot seek: `mknod`, `fstat`, `stat`, a refused `lseek`.
     Fifo(Place<'a>),
-    /// `fsync`, `fdatasync`, `sync_file_range` with their descriptor; `None` for `sync`, `syncfs` and `msync`.
+    /// `fsync`, `fdatasync`, `sync_file_range`, with their descriptor. `None` for `sync`, `syncfs` and `msync`.
     Sync(Option<Descriptor<'a>>),
-    /// Any other call, or a call of the other kinds that failed.
+    /// Any other call, or a failed call of the other kinds.
     Other { descriptor: Option<Descriptor<'a>> },
-    /// A call of the other kinds whose arguments could not be read, or whose end is missing: it may have done anything.
+    /// A call of the other kinds whose arguments could not be read, or whose end is missing. It may have done anything.
     ///
     /// An event without a name stands for a line that could not be read: its thread and its call are unknown.
     Unread { descriptor: Option<Descriptor<'a>> },
-    /// Calls of any threads are missing. They may have moved bytes and waited, but they changed no descriptor. In a log, this
-    /// stands for a call whose path is not shown.
+    /// Calls of any threads are missing. They may have moved bytes and waited, but they changed no descriptor. In a
+    /// log, this event stands for a call whose path is not shown.
     Lost,
     /// The delivery of a signal.
     Signal,
     /// The end of a thread. This event may come twice: for the call `exit` or `exit_group`, and for the end itself.
     Exit {
-        /// Whether the process ended too (`exit_group`, killed by a signal).
+        /// Whether the process also ended (`exit_group`, killed by a signal).
         process_ended: bool,
     },
 }
@@ -245,9 +244,9 @@ pub struct Seek<'a> {
     pub position: u64,
     /// Whether the call only asked for the offset: `lseek(fd, 0, SEEK_CUR)`.
     pub only_asked: bool,
-    /// Whether the result depends on the offset before it: `SEEK_CUR`.
+    /// Whether the new offset depends on the offset before: `SEEK_CUR`.
     pub relative: bool,
-    /// Whether the result depends on the contents of the file: `SEEK_END`, `SEEK_DATA`, `SEEK_HOLE`.
+    /// Whether the new offset depends on the contents of the file: `SEEK_END`, `SEEK_DATA`, `SEEK_HOLE`.
     pub asks_size: bool,
 }
 
@@ -255,9 +254,9 @@ pub struct Seek<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ask<'a> {
     pub file: Place<'a>,
-    /// Whether the result has the size of the file.
+    /// Whether the result shows the size of the file.
     pub sees_size: bool,
-    /// The size, if the result shows it and the file is a regular one.
+    /// The size, if the result shows the size and the file is a regular file.
     pub size: Option<u64>,
     pub failed: bool,
     pub is_regular: bool,
@@ -268,23 +267,24 @@ pub struct Ask<'a> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Transfer<'a> {
-    /// The direction. Calls between two descriptors are writes.
+    /// The direction. A call between two descriptors is a write.
     pub direction: Direction,
     pub descriptor: Descriptor<'a>,
     /// The source of a call between two descriptors: `sendfile`, `splice`, `tee`, `copy_file_range`.
     pub from: Option<Descriptor<'a>>,
     pub form: Form,
-    /// The length of each segment, in bytes; one length for [`Form::Plain`]. `None` if the log does not show all of them
-    /// (strace without `-v` cuts lists), and for [`Form::Opaque`].
+    /// The length of each segment, in bytes. [`Form::Plain`] has one length. `None` for [`Form::Opaque`], and if the
+    /// log does not show all lengths (strace without `-v` cuts lists).
     pub segment_bytes: Option<&'a [u64]>,
-    /// Number of bytes that the program asked for; `None` if the log does not show all segments.
+    /// The number of bytes that the program asked for; `None` if the log does not show all segments.
     pub asked_bytes: Option<u64>,
-    /// Number of bytes moved, or the name of the error (`EAGAIN`); `?` if the call never returned.
+    /// The number of moved bytes, or the name of the error (`EAGAIN`). The name is `?` if the call never returned.
     pub result: Result<u64, &'a [u8]>,
     /// The offset of a positional call (`pwrite64`), in bytes from the start of the file.
     pub offset: Option<u64>,
-    /// Whether a flag distinguishes this call from several shorter calls: `MSG_PEEK`, `MSG_OOB`, `MSG_EOR`, `RWF_SYNC`,
-    /// `RWF_ATOMIC`, any unknown flag; but not `MSG_NOSIGNAL`, `MSG_DONTWAIT`, `MSG_MORE` and others without such an effect.
+    /// Whether a flag distinguishes this call from several shorter calls. Such flags are `MSG_PEEK`, `MSG_OOB`,
+    /// `MSG_EOR`, `RWF_SYNC`, `RWF_ATOMIC`, and any unknown flag. `MSG_NOSIGNAL`, `MSG_DONTWAIT`, `MSG_MORE` and others
+    /// are no such flags.
     pub special: bool,
     /// Whether `MSG_MORE` was set: the kernel joins the bytes with the bytes of the next call.
     pub more: bool,
@@ -294,8 +294,8 @@ pub struct Transfer<'a> {
 }
 
 impl<'a> Transfer<'a> {
-    /// A successful transfer of a list without flags, for tests of programs that read events. It moved all bytes. Its form
-    /// is [`Form::Plain`] for one segment, and otherwise [`Form::List`].
+    /// A successful transfer of a list without flags, for tests of programs that read events. The transfer moved all
+    /// bytes. Its form is [`Form::Plain`] for one segment, otherwise [`Form::List`].
     pub fn new(
         direction: Direction,
         descriptor: Descriptor<'a>,
@@ -335,8 +335,8 @@ pub enum Form {
     Plain,
     /// A list: `writev`, `readv`, `pwritev2`, `sendmsg` …
     List,
-    /// Several messages (`sendmmsg`, `recvmmsg`), pages (`vmsplice`), or no buffer of the program (`sendfile`, `splice`,
-    /// `tee`, `copy_file_range`).
+    /// Several messages (`sendmmsg`, `recvmmsg`), pages (`vmsplice`), or a call without a buffer of the program
+    /// (`sendfile`, `splice`, `tee`, `copy_file_range`).
     Opaque,
 }
 
@@ -353,11 +353,12 @@ pub struct OpenFlags {
     pub creates: bool,
     pub exclusive: bool,
     pub truncates: bool,
-    /// The log has a number (`-X raw`). Its meaning depends on the machine, so any flag may be set.
+    /// The log has the flags as a number (`-X raw`). The meaning of the number depends on the machine, so any flag may
+    /// be set.
     pub unread: bool,
 }
 
-/// An option of a TCP socket that decides when the kernel sends (tcp(7)).
+/// An option of a TCP socket. It decides when the kernel sends (tcp(7)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TcpOption {
@@ -377,6 +378,6 @@ pub enum SocketKind {
     Tcp,
     /// `SOCK_DGRAM` of `AF_INET`, `AF_INET6` or `AF_UNIX`: each call is a datagram.
     Datagram,
-    /// Any other or unknown kind, such as a pipe with `O_DIRECT`: it may keep messages apart.
+    /// Any other or unknown kind, such as a pipe with `O_DIRECT`. Such a socket or pipe may keep messages apart.
     Other,
 }

@@ -7,12 +7,13 @@
 //!
 //! Only the command `vectored` uses the public items of this crate; names say what most of them are.
 //!
-//! The arguments of some calls are read: calls that move bytes; that open, duplicate, close, sync or map descriptors; that
-//! create, wait for or end processes. Any other call is an [`Action::Other`](event::Action::Other) with its name.
+//! The arguments of some calls are read: of calls that move bytes; that open, duplicate, close, sync or map
+//! descriptors; that create, wait for or end processes. Any other call is an [`Action::Other`](event::Action::Other)
+//! with its name.
 //!
-//! Only input and output fail. No content of a log is an error: a line that cannot be used is counted by reason in
-//! [`Counts`] and reported as [`Action::Unread`](event::Action::Unread). A call whose arguments cannot be read is counted and
-//! reported in the same way.
+//! The only errors are errors of input and output. No content of a log is an error: if a line cannot be used, it is
+//! counted by reason in [`Counts`] and reported as [`Action::Unread`](event::Action::Unread). So is a call whose
+//! arguments cannot be read.
 //!
 //! # Limits
 //!

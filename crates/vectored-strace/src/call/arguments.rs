@@ -1,4 +1,4 @@
-//! Reads the arguments of a call one after the other, as strace writes them.
+//! Reads the arguments of a call, as strace writes them, one after the other.
 
 use memchr::{memchr, memchr2};
 
@@ -28,7 +28,7 @@ impl<'a> Arguments<'a> {
         let (number, digits) = leading(self.rest())?;
         let number = i32::try_from(number).map_err(|_| SkipReason::Overflow)?;
         self.at += digits;
-        // `0x7ffd8400` is an address.
+        // The text `0x7ffd8400` is an address.
         if self.text.get(self.at) == Some(&b'x') {
             return Err(SkipReason::Unreadable);
         }
@@ -73,8 +73,8 @@ impl<'a> Arguments<'a> {
         Ok([first, second])
     }
 
-    /// Reads a string, and the dots after a string that strace cut (`"abc"...`). Returns the string without its quotes, but
-    /// with its escapes.
+    /// Reads a string, and the dots after a string that strace cut (`"abc"...`). Returns the string with its escapes,
+    /// without its quotes.
     pub(crate) fn string(&mut self) -> Result<&'a [u8], SkipReason> {
         self.expect(b"\"")?;
         let start = self.at;
@@ -85,7 +85,7 @@ impl<'a> Arguments<'a> {
         Ok(string)
     }
 
-    /// Skips an argument of any form and returns its text.
+    /// Skips an argument of any form, and returns its text.
     pub(crate) fn any(&mut self) -> Result<&'a [u8], SkipReason> {
         let start = self.at;
         let mut depth = 0_usize;
@@ -113,14 +113,14 @@ impl<'a> Arguments<'a> {
         Ok(self.text[start..self.at].trim_ascii_end())
     }
 
-    /// Reads the comma before the next argument, and blanks; a resumed call may have two.
+    /// Reads the comma and the blanks before the next argument. A resumed call may have two commas.
     pub(crate) fn comma(&mut self) -> Result<(), SkipReason> {
         self.expect(b",")?;
         self.spaces();
         Ok(())
     }
 
-    /// Reads from the closing bracket to the equals sign before the result.
+    /// Reads the closing bracket and the text up to the equals sign before the result.
     pub(crate) fn close(&mut self) -> Result<(), SkipReason> {
         self.spaces();
         self.expect(b")")?;
@@ -146,7 +146,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// Reads the `<…>`, if there is one, that `-y` adds to a descriptor and `-Y` adds to a thread.
+    /// Reads `<…>`, if present: `-y` adds it to a descriptor, and `-Y` adds it to a thread.
     pub(crate) fn annotation(&mut self) -> Result<Option<&'a [u8]>, SkipReason> {
         if self.text.get(self.at) != Some(&b'<') {
             return Ok(None);
@@ -191,8 +191,8 @@ fn end_of_string(text: &[u8], start: usize) -> Result<usize, SkipReason> {
 
 /// The position after the closing bracket of a `<…>` that begins at `start`.
 ///
-/// Brackets nest: strace writes `->` between addresses, and `</dev/null<char 1:3>>`; before 4.9 it did not escape brackets in
-/// paths. So the closing bracket is the first bracket after which an argument can end.
+/// Brackets nest: strace writes `->` between addresses, and `</dev/null<char 1:3>>`. Before 4.9, strace did not escape
+/// brackets in paths. So the closing bracket is the first bracket after which an argument can end.
 fn end_of_annotation(text: &[u8], start: usize) -> Result<usize, SkipReason> {
     let mut at = start;
     loop {

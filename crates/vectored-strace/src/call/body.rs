@@ -1,20 +1,20 @@
-//! The text of a call, and where its arguments and result are.
+//! The text of a call, and the places of its arguments and result.
 
 use crate::call::arguments::Arguments;
 use crate::call::call_result::{Tail, is_success};
 use crate::counts::SkipReason;
 use crate::event::{Action, Descriptor};
 
-/// The text of a call from after its opening bracket to the end of its result.
+/// The text of a call, from after the opening bracket to the end of the result.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Body<'a> {
     pub(crate) text: &'a [u8],
-    /// Position of the equals sign of the last ` = ` in the text.
+    /// The position in the text of the equals sign of the last ` = `.
     pub(crate) equals: usize,
 }
 
 impl<'a> Body<'a> {
-    /// `start`: the length of the name, with the opening bracket.
+    /// `start` is the length of the name and the opening bracket.
     pub(crate) fn new(call: &'a [u8], start: usize, tail: Tail) -> Self {
         Self {
             text: &call[start..tail.end],
@@ -22,7 +22,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// The result, found by the last ` = `. It is wrong only for a path that contains ` = `.
+    /// The result: the text after the last ` = `. The result is wrong only if it is a path that contains ` = `.
     pub(crate) fn result(&self) -> &'a [u8] {
         self.text.get(self.equals + 2..).unwrap_or_default()
     }
@@ -31,8 +31,8 @@ impl<'a> Body<'a> {
         is_success(self.result())
     }
 
-    /// Whether the log has an address in place of one of the paths. strace writes such an address only if the call failed.
-    /// `paths` has a bit for each argument that is a path.
+    /// Whether the log has an address in place of a path. An address after EFAULT, or in a call that never returned, does
+    /// not count: strace itself writes these. `paths` has a bit for each argument that is a path.
     pub(crate) fn lacks_path(&self, paths: u8) -> bool {
         let mut arguments = self.arguments();
         let mut left = paths;
@@ -53,7 +53,7 @@ impl<'a> Body<'a> {
         Arguments::new(self.text)
     }
 
-    /// The action of a call whose arguments are not read. Its descriptor is the first argument, if that may be a descriptor.
+    /// The action of a call whose arguments are not read. The first argument is the descriptor, if it can be one.
     pub(crate) fn other(&self) -> Action<'a> {
         let descriptor = self.first_descriptor();
         Action::Other { descriptor }

@@ -6,12 +6,13 @@ use crate::call::arguments::Arguments;
 use crate::counts::SkipReason;
 use crate::text::numbers::{leading, leading_any, seconds_ns};
 
-/// Longest duration between `<` and `>`, in bytes: any seconds that fit 64 bits of ns, a point, nine digits.
+/// The longest duration between `<` and `>`, in bytes: any seconds whose ns fit 64 bits, a point, nine digits.
 const MAX_DURATION_BYTES: usize = 24;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tail {
-    /// Position of the equals sign in the last ` = `. The result follows, unless the result is a path that contains ` = `.
+    /// The position of the equals sign in the last ` = `. The result follows, unless the result is a path that contains
+    /// ` = `.
     pub(crate) equals: usize,
     pub(crate) end: usize,
     /// Duration (`-T`), in ns.
@@ -37,8 +38,8 @@ impl Tail {
     }
 }
 
-/// Reads a result: `5`, `0x8402 (flags O_RDWR)`, `-1 EAGAIN (…)`, `?`, `? ERESTARTSYS (…)`. The inner error is the name of an
-/// error, or `?` if the call never returned.
+/// Reads a result: `5`, `0x8402 (flags O_RDWR)`, `-1 EAGAIN (…)`, `?`, `? ERESTARTSYS (…)`. The inner error is the name
+/// of the error, or `?` if the call never returned.
 pub(crate) fn outcome(result: &[u8]) -> Result<Result<u64, &[u8]>, SkipReason> {
     match result.first() {
         Some(b'?') => Ok(Err(error_name(&result[1..]))),
@@ -50,17 +51,17 @@ pub(crate) fn outcome(result: &[u8]) -> Result<Result<u64, &[u8]>, SkipReason> {
     }
 }
 
-/// Whether a call succeeded: its result is a number that is not negative.
+/// Whether a call succeeded: the result is a number that is not negative.
 pub(crate) fn is_success(result: &[u8]) -> bool {
     result.first().is_some_and(u8::is_ascii_digit)
 }
 
-/// The thread that a call returned, by its number in strace's PID namespace.
+/// The thread that a call returned, by the number in strace's PID namespace.
 pub(crate) fn thread(result: &[u8]) -> Result<u32, SkipReason> {
     let mut returned = Arguments::new(result);
     let mut thread = returned.number()?;
     returned.annotation()?;
-    // `2 /* 12345 in strace's PID NS */`: the number in the caller's namespace comes first.
+    // In `2 /* 12345 in strace's PID NS */`, the first number is of the caller's namespace.
     if returned.eat(b" /* ") {
         thread = returned.number()?;
     }
@@ -82,7 +83,7 @@ fn duration(call: &[u8]) -> Option<(usize, u64)> {
     let inner = call.strip_suffix(b">")?;
     let from = inner.len().saturating_sub(MAX_DURATION_BYTES);
     let start = from + memrchr(b'<', &inner[from..])?;
-    // The path of a returned descriptor follows the descriptor without a blank.
+    // A returned descriptor has its path without a blank between them.
     if start == 0 || call[start - 1] != b' ' {
         return None;
     }

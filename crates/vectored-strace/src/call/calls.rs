@@ -12,7 +12,8 @@ use crate::counts::SkipReason;
 use crate::event::{Action, Ask, LinkKind, Place};
 use crate::text::numbers::leading_any;
 
-/// The text after the first occurrence of a literal. The search is prepared once: preparing takes as long as searching a line.
+/// The text after the first occurrence of a literal. The search is prepared once: to prepare it takes as long as to
+/// search a line.
 macro_rules! after {
     ($text:expr, $name:literal) => {{
         static FINDER: LazyLock<Finder> = LazyLock::new(|| Finder::new($name));
@@ -32,7 +33,7 @@ pub(crate) fn sync(body: Body<'_>) -> Found<'_> {
     Ok(Some(Action::Sync(Some(body.arguments().descriptor()?))))
 }
 
-/// A call that asks for a file: `fstat(3, …)` or, if it has a path, `stat("x", …)`, `newfstatat(AT_FDCWD, "x", …)`,
+/// A call that asks for a file: `fstat(3, …)`. If the call has a path: `stat("x", …)`, `newfstatat(AT_FDCWD, "x", …)`,
 /// `access("x", F_OK)`. `None` if the arguments cannot be read.
 pub(crate) fn ask(body: Body<'_>, has_path: bool, sees_size: bool) -> Found<'_> {
     let start = body.arguments();
@@ -87,7 +88,7 @@ fn inode(text: &[u8]) -> Option<(u64, u64)> {
             number(after!(text, b"stx_dev_minor=")?)?,
         ),
     };
-    // Joins both numbers as `makedev` of Linux does.
+    // Joins both numbers as `makedev` of Linux joins them.
     let device = (major & 0xffff_f000) << 32
         | (major & 0xfff) << 8
         | (minor & 0xffff_ff00) << 12
@@ -95,7 +96,7 @@ fn inode(text: &[u8]) -> Option<(u64, u64)> {
     Some((device, node))
 }
 
-/// `truncate("x", 10) = 0`; `None` if its path cannot be read.
+/// `truncate("x", 10) = 0`; `None` if the path cannot be read.
 pub(crate) fn truncate(body: Body<'_>) -> Found<'_> {
     let path = body.arguments().string().ok();
     Ok(path.map(|path| Action::Truncate { path }))
@@ -139,7 +140,7 @@ pub(crate) fn link(body: Body<'_>, kind: LinkKind) -> Found<'_> {
     Ok(Some(Action::Link { from, to, kind }))
 }
 
-/// `"a"`, or with its folder `3</tmp>, "a"`. `NULL` stands for the folder itself (`AT_EMPTY_PATH`).
+/// Reads a path `"a"`, or a folder and a path `3</tmp>, "a"`. `NULL` stands for the folder itself (`AT_EMPTY_PATH`).
 fn place<'a>(arguments: &mut Arguments<'a>) -> Result<Place<'a>, SkipReason> {
     let mut folder = None;
     if !arguments.rest().starts_with(b"\"") {
@@ -150,13 +151,13 @@ fn place<'a>(arguments: &mut Arguments<'a>) -> Result<Place<'a>, SkipReason> {
     Ok(Place { path, folder })
 }
 
-/// `inotify_add_watch(3, "x", IN_MODIFY) = 1`, `fanotify_mark(3, FAN_MARK_ADD, FAN_MODIFY, AT_FDCWD, "x") = 0`; `None` if
-/// the watch does not report writes.
+/// `inotify_add_watch(3, "x", IN_MODIFY) = 1`, `fanotify_mark(3, FAN_MARK_ADD, FAN_MODIFY, AT_FDCWD, "x") = 0`. `None`
+/// if the watch does not report writes.
 pub(crate) fn watch(body: Body<'_>) -> Found<'_> {
     let Ok((parts, result)) = body.arguments().parts() else {
         return Ok(None);
     };
-    // Flags as a number begin with `0x`; a descriptor does not.
+    // Flags as a number begin with `0x`, but a descriptor does not.
     let any = |flag: &[u8], bits: u64| {
         let bits = |part: &[u8]| if part.starts_with(b"0x") { bits } else { 0 };
         parts
@@ -170,8 +171,8 @@ pub(crate) fn watch(body: Body<'_>) -> Found<'_> {
     Ok((modify && is_success(result)).then_some(Action::Watch { path }))
 }
 
-/// `wait4(-1, [{WIFEXITED(s) && WEXITSTATUS(s) == 0}], 0, NULL) = 12` or, by `si_pid`,
-/// `waitid(P_ALL, 0, {si_signo=SIGCHLD, si_code=CLD_EXITED, si_pid=12, …}, WEXITED, NULL) = 0`.
+/// `wait4(-1, [{WIFEXITED(s) && WEXITSTATUS(s) == 0}], 0, NULL) = 12`, or `waitid(P_ALL, 0, {si_signo=SIGCHLD,
+/// si_code=CLD_EXITED, si_pid=12, …}, WEXITED, NULL) = 0`, where `si_pid` is the child.
 pub(crate) fn waited(body: Body<'_>) -> Found<'_> {
     let child = thread(after!(body.text, b"si_pid=").unwrap_or(body.result())).ok();
     let child = child.filter(|&child| child > 0 && body.succeeded());
@@ -186,7 +187,7 @@ pub(crate) fn ring(body: Body<'_>) -> Found<'_> {
     Ok((polls && body.succeeded()).then_some(Action::Submit { unseen: true }))
 }
 
-/// `execve("/bin/true", ["true"], …) = 0`. The program is the argument `place`.
+/// `execve("/bin/true", ["true"], …) = 0`. The argument at `place` is the program.
 pub(crate) fn execute(body: Body<'_>, place: usize) -> Found<'_> {
     if !body.succeeded() {
         return Ok(None);
@@ -204,7 +205,7 @@ pub(crate) fn fork(body: Body<'_>) -> Found<'_> {
     let child = thread(body.result())?;
     let arguments = &body.text[..body.equals.min(body.text.len())];
     let flags = after!(arguments, b"flags=").unwrap_or_default();
-    // With `-X raw` the flags are a number, the same on all machines.
+    // With `-X raw` the flags are a number. The number is the same on all machines.
     let bits = leading_any(flags).map_or(0, |(bits, _)| bits);
     let has = |bit: u64, flag: &[u8]| bits & bit != 0 || memmem::find(flags, flag).is_some();
     Ok(Some(Action::Fork {

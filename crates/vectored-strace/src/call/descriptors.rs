@@ -11,9 +11,8 @@ use crate::text::numbers::leading_any;
 
 pub(crate) type Found<'a> = Result<Option<Action<'a>>, SkipReason>;
 
-/// `open("x", O_RDONLY) = 3`, `openat(AT_FDCWD, "x", O_RDONLY|O_CREAT, 0666) = 3`,
-/// `openat2(AT_FDCWD, "x", {flags=O_RDONLY, resolve=0}, 24) = 3`. The path is the argument `place`.
-/// `is_new` means `creat("x", 0666) = 3`.
+/// `open("x", O_RDONLY) = 3`, `openat(AT_FDCWD, "x", O_RDONLY|O_CREAT, 0666) = 3`, `openat2(AT_FDCWD, "x",
+/// {flags=O_RDONLY, resolve=0}, 24) = 3`. The argument at `place` is the path. If `is_new`: `creat("x", 0666) = 3`.
 pub(crate) fn open(body: Body<'_>, place: usize, is_new: bool) -> Found<'_> {
     let (parts, result) = body.arguments().parts()?;
     let folder = if place == 0 { None } else { folder(parts[0]) };
@@ -30,7 +29,7 @@ pub(crate) fn open(body: Body<'_>, place: usize, is_new: bool) -> Found<'_> {
     })
 }
 
-/// The action of a call that failed: it only asked for a name.
+/// The action of a failed call: the call only asked for a name.
 pub(crate) fn failed(file: Place<'_>) -> Action<'_> {
     Action::Ask(Ask {
         file,
@@ -54,7 +53,8 @@ pub(crate) fn folder(text: &[u8]) -> Option<Descriptor<'_>> {
     })
 }
 
-/// `pipe2([3, 4], O_CLOEXEC) = 0`, `socketpair(AF_UNIX, SOCK_STREAM, 0, [3, 4]) = 0`. Both ends are the argument `place`.
+/// `pipe2([3, 4], O_CLOEXEC) = 0`, `socketpair(AF_UNIX, SOCK_STREAM, 0, [3, 4]) = 0`. The argument at `place` has both
+/// ends.
 pub(crate) fn pair(body: Body<'_>, place: usize) -> Found<'_> {
     let (parts, result) = body.arguments().parts()?;
     if !parts[place].starts_with(b"[") {
@@ -67,7 +67,7 @@ pub(crate) fn pair(body: Body<'_>, place: usize) -> Found<'_> {
         let kind = kind_of_socket(domain, flags, protocol);
         (kind, has(flags, b"SOCK_CLOEXEC", 0))
     } else {
-        // The number of O_DIRECT differs between machines: any bit but O_CLOEXEC and O_NONBLOCK may be O_DIRECT.
+        // The number of O_DIRECT depends on the machine. Any bit but O_CLOEXEC and O_NONBLOCK may be O_DIRECT.
         let is_packets = has(flags, b"O_DIRECT", !0x8_0800);
         let kind = if is_packets { SocketKind::Other } else { SocketKind::Pipe };
         (kind, has(flags, b"O_CLOEXEC", 0x8_0000))
@@ -79,8 +79,8 @@ pub(crate) fn pair(body: Body<'_>, place: usize) -> Found<'_> {
     }))
 }
 
-/// `socket(AF_INET, SOCK_STREAM|SOCK_CLOEXEC, IPPROTO_TCP) = 3`, and
-/// `accept4(3, {sa_family=AF_INET, …}, [16], SOCK_CLOEXEC) = 4` if it `accepts`.
+/// `socket(AF_INET, SOCK_STREAM|SOCK_CLOEXEC, IPPROTO_TCP) = 3`. If it `accepts`: `accept4(3, {sa_family=AF_INET, …},
+/// [16], SOCK_CLOEXEC) = 4`.
 pub(crate) fn socket(body: Body<'_>, accepts: bool) -> Found<'_> {
     let ([first, second, third, fourth, ..], result) = body.arguments().parts()?;
     let from = accepts.then(|| descriptor(first)).transpose()?;
@@ -180,7 +180,7 @@ pub(crate) fn close(body: Body<'_>) -> Found<'_> {
     }))
 }
 
-/// `close_range(3, 4294967295, 0) = 0`. With `CLOSE_RANGE_CLOEXEC` no descriptor is closed yet.
+/// `close_range(3, 4294967295, 0) = 0`. With `CLOSE_RANGE_CLOEXEC`, the call closes no descriptor.
 pub(crate) fn close_range(body: Body<'_>) -> Found<'_> {
     let ([first, last, flags, ..], result) = body.arguments().parts()?;
     let end = |text| -> Result<_, SkipReason> {
@@ -214,7 +214,7 @@ pub(crate) fn map(body: Body<'_>) -> Found<'_> {
     }))
 }
 
-/// `lseek(3, 0, SEEK_CUR) = 100`, and `_llseek(3, 0, [100], SEEK_CUR) = 0` of 32-bit programs.
+/// `lseek(3, 0, SEEK_CUR) = 100`. In 32-bit programs: `_llseek(3, 0, [100], SEEK_CUR) = 0`.
 pub(crate) fn seek(body: Body<'_>, is_32: bool) -> Found<'_> {
     let ([of, by, second, third, ..], result) = body.arguments().parts()?;
     let descriptor = descriptor(of)?;
@@ -230,7 +230,7 @@ pub(crate) fn seek(body: Body<'_>, is_32: bool) -> Found<'_> {
             position: leading_any(position)?.0,
             only_asked: by == b"0" && relative,
             relative,
-            // An unknown `whence` counts as dependent on the contents of the file.
+            // If `whence` is unknown, the new offset may depend on the contents of the file.
             asks_size: !relative && !matches!(whence, b"SEEK_SET" | b"0"),
         }))
     } else if matches!(result.strip_prefix(b"-1 "), Some(error) if error.starts_with(b"ESPIPE")) {
@@ -282,7 +282,7 @@ pub(crate) fn open_flags(text: &[u8]) -> OpenFlags {
     flags
 }
 
-/// Whether `flags` contains the word `flag` or, as a number (`-X raw`), one of the `bits`.
+/// Whether `flags` contains the word `flag`. If `flags` is a number (`-X raw`): whether one of the `bits` is set.
 pub(crate) fn has(flags: &[u8], flag: &[u8], bits: u64) -> bool {
     flags
         .split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_')

@@ -43,14 +43,14 @@ impl CallName {
         Some(Self { call, bytes })
     }
 
-    /// The thread that a call created, if any.
+    /// The thread that the call created, if any.
     pub(crate) fn child(self, text: &[u8], tail: Tail) -> Option<u32> {
         let body = Body::new(text, self.bytes + 1, tail);
         (self.call.makes_threads() && body.succeeded()).then(|| thread(body.result()).ok())?
     }
 
-    /// The action of a call, and the reason if part of the call could not be read. If its arguments cannot be read, the action is
-    /// [`Action::Unread`].
+    /// The action of a call, and the reason why a part of the call could not be read. If the arguments cannot be read,
+    /// the action is [`Action::Unread`].
     pub(crate) fn action<'a>(
         self,
         text: &'a [u8],
@@ -73,7 +73,8 @@ impl CallName {
             Syscall::Read(read, paths) => (read(body), paths),
         };
         if body.lacks_path(paths) {
-            // If it is unknown what the call does to a path, the calls around this call are not merged.
+            // If the log does not show a path, the effect of the call is unknown. The calls around this call are then
+            // not merged.
             let action = match read {
                 Ok(action) => action.unwrap_or(Action::Lost),
                 Err(_) => Action::Unread { descriptor: None },
@@ -98,8 +99,8 @@ fn unread(body: Body<'_>, reason: SkipReason) -> (Action<'_>, Option<SkipReason>
     (Action::Unread { descriptor }, missing)
 }
 
-/// Length of the name at the beginning of `text`: lower-case letters, digits, `_` and `?`. strace writes `???` for a call that
-/// it does not know.
+/// The length of the name at the beginning of `text`: lower-case letters, digits, `_` and `?`. If strace does not know
+/// a call, it writes `???`.
 #[inline]
 pub(crate) fn name_bytes(text: &[u8]) -> usize {
     let is_of_name = |byte: &u8| NAME_BYTES[usize::from(*byte)];
@@ -119,10 +120,10 @@ const NAME_BYTES: [bool; 256] = {
     table
 };
 
-/// Longest name in the table below.
+/// The length of the longest name in the table below.
 const MAX_NAME_BYTES: usize = 16;
 
-/// A name as one number, for comparison in one step; 0 if it is longer than `MAX_NAME_BYTES`.
+/// A name as one number, for a comparison in one step; 0 if the name is longer than `MAX_NAME_BYTES`.
 const fn key(name: &[u8]) -> u128 {
     if name.len() > MAX_NAME_BYTES {
         return 0;
@@ -144,7 +145,7 @@ macro_rules! names {
     }};
 }
 
-/// The call of a name. The most frequent names come first.
+/// The call with a name. The most frequent names come first.
 fn syscall(name: &[u8]) -> Syscall {
     use ArgumentShape::{List, Mapped, Message, MessageList, Messages, Plain};
     use Direction::{Read, Write};

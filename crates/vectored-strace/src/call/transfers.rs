@@ -20,7 +20,7 @@ pub(crate) enum ArgumentShape {
     MessageList,
     /// `sendmmsg(fd, messages, count, flags)`.
     Messages,
-    /// `sendfile(to, from, offset, count)`: the places of the descriptors and the count.
+    /// `sendfile(to, from, offset, count)`. The fields are the places of the descriptors and of the count.
     Between {
         from: usize,
         to: usize,
@@ -77,11 +77,11 @@ fn with_parts<'a>(
             transfer.addressed = parts[4].starts_with(b"{");
             one_segment(transfer, number(2)?, segments);
         }
-        // `writev(3, [{iov_base="abc"..., iov_len=100}], 1)`, with an offset, and with flags; `vmsplice(4, […], 1, 0)`: opaque,
-        // since it moves pages instead of copying bytes.
+        // `writev(3, [{iov_base="abc"..., iov_len=100}], 1)`, also with an offset and flags. `vmsplice(4, […], 1, 0)`
+        // is opaque, since it moves pages instead of copying bytes.
         ArgumentShape::List { .. } | ArgumentShape::Mapped => {
             if matches!(shape, ArgumentShape::List { positional: true }) {
-                // -1 is the descriptor's own offset (`preadv2`); other negative offsets are refused.
+                // With -1, `preadv2` uses the descriptor's offset. Other negative offsets are refused.
                 let is_own = parts[3].starts_with(b"-");
                 transfer.offset = if is_own { None } else { Some(number(3)?) };
                 read_flags(transfer, parts[4]);
@@ -96,12 +96,12 @@ fn with_parts<'a>(
         ArgumentShape::MessageList => {
             read_flags(transfer, parts[2]);
             transfer.form = Form::List;
-            // An address instead of a structure: the call failed before it was filled in.
+            // An address instead of a structure shows that the call failed before the kernel filled in the structure.
             if parts[1].starts_with(b"{") {
                 message_header(transfer, parts[1], segments)?;
             }
         }
-        // `sendmmsg(3, [{msg_hdr={…}, msg_len=8}, …], 2, 0) = 2`: it returns messages, not bytes.
+        // `sendmmsg(3, [{msg_hdr={…}, msg_len=8}, …], 2, 0) = 2`. The result is the number of messages, not of bytes.
         ArgumentShape::Messages => {
             number(2)?;
             if let Ok(moved) = transfer.result {
@@ -145,7 +145,7 @@ fn plain(
     }
     let (asked, start) = match trailing(rest) {
         Ok(found) => found,
-        // The program wrote to the terminal that strace writes to: `write(2, "c", 1c) = 1`.
+        // The program wrote to the terminal to which strace writes: `write(2, "c", 1c) = 1`.
         Err(_) if !positional => {
             let start = memchr::memrchr(b' ', rest).map_or(0, |blank| blank + 1);
             (leading(&rest[start..])?.0, start)
@@ -206,7 +206,7 @@ fn fill_list(
     Ok(())
 }
 
-/// Why the list of segments of a transfer is not known.
+/// The reason why the list of segments of a transfer is unknown.
 pub(crate) fn lack_of_list(transfer: &Transfer, body: &[u8]) -> Option<SkipReason> {
     if transfer.form != Form::List || transfer.segment_bytes.is_some() {
         return None;
@@ -218,8 +218,8 @@ pub(crate) fn lack_of_list(transfer: &Transfer, body: &[u8]) -> Option<SkipReaso
         .or(is_address.then_some(SkipReason::NotShown))
 }
 
-/// Reads the field `name` of each structure in a list, such as `[{iov_base="abc"..., iov_len=100}, …]`. Returns whether the list
-/// is whole: strace may cut a list, or write only its address.
+/// Reads the field `name` of each structure in a list, such as `[{iov_base="abc"..., iov_len=100}, …]`. Returns whether
+/// the list is whole: strace may cut a list, or write only its address.
 fn read_list(list: &[u8], name: &[u8], values: &mut Vec<u64>) -> Result<bool, SkipReason> {
     values.clear();
     let mut arguments = Arguments::new(list);

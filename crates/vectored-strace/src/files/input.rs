@@ -6,10 +6,10 @@ use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 
-/// How many bytes at the beginning of a file are read to tell its format.
+/// The number of bytes at the beginning of a file that are read to tell its format.
 const FORMAT_BYTES: u64 = 4096;
 
-/// The byte order mark with which some editors begin text in UTF-8.
+/// The byte order mark with which some editors begin a text in UTF-8.
 const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
 
 pub(crate) struct Input {
@@ -59,7 +59,7 @@ impl Read for Input {
     }
 }
 
-/// Compressed formats that are refused: their first bytes, and the command that decompresses them.
+/// Compressed formats that are refused: the first bytes, and the command that decompresses the file.
 const PACKED: [(&[u8], &str); 3] = [
     (b"\xfd7zXZ\0", "xz -dc"),
     (b"\x28\xb5\x2f\xfd", "zstd -dc"),
@@ -85,7 +85,7 @@ fn encoded(first_bytes: &[u8]) -> Option<String> {
     })
 }
 
-/// The error message for a summary by `strace -c` or `perf trace -s`, which lists no calls; `None` for other files.
+/// The error message for a table of `strace -c` or `perf trace -s`, which lists no calls; `None` for other files.
 fn other_program(first_bytes: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(first_bytes);
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());

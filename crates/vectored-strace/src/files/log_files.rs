@@ -13,21 +13,23 @@ use crate::foreign::Rewritten;
 use crate::line::line_reader::BUFFER_BYTES;
 use crate::reader::Reader;
 
-/// Bytes of the initial buffers of all parts of a log together.
+/// The bytes of the initial buffers of all parts of a log together.
 const PARTS_BUFFER_BYTES: usize = 32 << 20;
 
-/// Receives the events of a log. `None` begins a log: no thread and no descriptor of an earlier log belongs to it.
+/// Receives the events of a log. `None` begins a log: threads and descriptors of earlier logs do not count in the new
+/// log.
 type OnEvent<'s> = dyn FnMut(Option<Event<'_>>) + 's;
 
-/// Reads each log from beginning to end, and hands `None` and then its events to `on_event`.
+/// Reads each log from beginning to end. Hands `None`, and then the events of the log, to `on_event`.
 ///
-/// The path `-` is standard input. Files `PREFIX.12` and `PREFIX.34`, as `strace -ff -o PREFIX` writes them, are the parts of
-/// one log: the threads 12 and 34. Their events come in the order in which calls began or, without absolute times, file by
-/// file. Files compressed by gzip are decompressed. Logs of `perf trace`, `perf script` and bpftrace are read as [`Rewritten`].
+/// The path `-` is standard input. `strace -ff -o PREFIX` writes files such as `PREFIX.12` and `PREFIX.34`: they are
+/// the parts of one log, for the threads 12 and 34. Events of such a log come in the order in which calls began or,
+/// without absolute times, file by file. Files compressed by gzip are decompressed. Logs of `perf trace`, `perf script`
+/// and bpftrace are read as [`Rewritten`].
 ///
 /// # Errors
 ///
-/// The first file that cannot be opened or read, is compressed but not by gzip, is in UTF-16, or has nothing but a table
+/// The first file that cannot be opened or read, is compressed but not by gzip, is in UTF-16, or has only a table
 /// (`strace -c`, `perf trace -s`). Events before the error are delivered. A log that ends too early is no error: see
 /// [`Counts::truncated`].
 pub fn read_logs(
@@ -41,10 +43,10 @@ pub fn read_logs(
     Ok(all)
 }
 
-/// A file, and the thread whose part of a log it is.
+/// A file. If the file is a part of a log: the thread of that part.
 type Part<'a> = (&'a Path, Option<u32>);
 
-/// Groups files into logs, in the order of the first file of each.
+/// Groups files into logs. The logs are in the order of their first files.
 fn logs(paths: &[PathBuf]) -> Vec<Vec<Part<'_>>> {
     let mut logs: Vec<(Option<&[u8]>, Vec<Part>)> = Vec::new();
     for path in paths {
@@ -101,7 +103,7 @@ fn read_log(parts: &[Part<'_>], on_event: &mut OnEvent) -> Result<Counts, LogErr
     Ok(counts)
 }
 
-/// Reads the parts of a log: merged by time, or one after the other if they have no absolute times.
+/// Reads the parts of a log, merged by time. Parts without absolute times are read one after the other.
 fn read_parts(parts: &mut [Open<'_>], on_event: &mut OnEvent) -> Result<(), LogError> {
     let mut next_events = BinaryHeap::new();
     let mut have_times = true;

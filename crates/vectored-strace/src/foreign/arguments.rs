@@ -1,4 +1,4 @@
-//! Arguments of calls as strace writes them: from numbers, and from the names that `perf trace` gives them.
+//! Arguments of calls as strace writes them, made from numbers or from the names that `perf trace` gives the arguments.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -7,8 +7,8 @@ use memchr::memmem;
 
 use crate::text::escapes::escaped;
 
-/// The calls whose arguments are read. A line has the names of calls, and a letter for the form of each argument (`_` leaves
-/// the argument out). Then come the names that `perf trace` gives the arguments, from the kernel.
+/// The calls whose arguments are read. A line has the names of calls, then a letter for the form of each argument (`_`
+/// leaves the argument out). Then come the kernel's names of the arguments, which `perf trace` prints.
 const CALLS: &str = "\
 read|write dbn fd buf count
 pread64|pwrite64 dbnl fd buf count pos
@@ -102,14 +102,15 @@ static BY_NAME: LazyLock<HashMap<&[u8], Call>> = LazyLock::new(|| {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Value<'a> {
     Number(u64),
-    /// What `perf trace` writes: `RDONLY|CLOEXEC` or `3</tmp/x>`.
+    /// The text of `perf trace`: `RDONLY|CLOEXEC` or `3</tmp/x>`.
     Text(&'a [u8]),
-    /// A path or a structure, as strace writes it, but for the quotes of the path.
+    /// A path without quotes, or a structure, as strace writes them.
     Shown(&'a [u8]),
 }
 
-/// For each form of flags and constants: its letter, the prefix of strace, and names without the prefix. A name follows its
-/// number (hexadecimal). If the mask of the name's bits is not that number, the mask comes first; `*` is the mask of all bits.
+/// For each form of flags and constants: its letter, the prefix of strace, and names without the prefix. A hexadecimal
+/// number comes before each name. If the mask of the name's bits differs from that number, the mask comes first. `*` is
+/// the mask of all bits.
 const NAMES: &str = "\
 F O_ 3:0:RDONLY 3:1:WRONLY 3:2:RDWR 40:CREAT 80:EXCL 200:TRUNC 400:APPEND 800:NONBLOCK 101000:1000:DSYNC 101000:SYNC 4000:DIRECT \
     10000:DIRECTORY 80000:CLOEXEC 200000:PATH
@@ -128,7 +129,7 @@ I  *:5401:TCGETS *:802c542a:TCGETS2 *:5413:TIOCGWINSZ *:5450:FIONCLEX *:5451:FIO
 A FAN_MARK_ 1:ADD 10:MOUNT 100:FILESYSTEM
 K CLONE_ 100:VM 400:FILES 4000:VFORK 10000:THREAD";
 
-/// A prefix, and for each name: its mask, its bits and the name itself.
+/// The prefix, and for each name: its mask, its bits and the name.
 type Names = (&'static str, Vec<(u64, u64, &'static str)>);
 
 static BY_FORM: LazyLock<HashMap<char, Names>> = LazyLock::new(|| {
@@ -146,7 +147,8 @@ static BY_FORM: LazyLock<HashMap<char, Names>> = LazyLock::new(|| {
     forms.collect()
 });
 
-/// Writes the arguments of a call from its numbers and, where they are known, from the paths and the structure in its memory.
+/// Writes the arguments of a call from its numbers. Known paths and a known structure in the program's memory replace
+/// numbers.
 pub(super) fn of_numbers(
     output: &mut Vec<u8>,
     name: &[u8],
@@ -170,7 +172,7 @@ pub(super) fn of_numbers(
     write(output, &values);
 }
 
-/// The arguments of a call in the text of `perf trace`: `fd: 1, buf: 0x7f00, count: 100`.
+/// The arguments of a call, from the text of `perf trace`: `fd: 1, buf: 0x7f00, count: 100`.
 pub(super) fn of_names(name: &[u8], text: &[u8]) -> Vec<u8> {
     let Some(call) = BY_NAME.get(name) else {
         let (name, value) = text.split_at(memmem::find(text, b": ").unwrap_or(0));
@@ -181,7 +183,7 @@ pub(super) fn of_names(name: &[u8], text: &[u8]) -> Vec<u8> {
             Value::Text(value[..end].strip_prefix(b": ").unwrap_or_default()),
         )]);
     };
-    // The search begins at the end, because texts may contain what looks like a name. Values of 0 are left out.
+    // The search begins at the end, because a text may contain what looks like a name. Values of 0 are left out.
     let mut end = text.len();
     let mut values: Vec<(char, Value)> = call
         .forms
@@ -207,14 +209,14 @@ pub(super) fn of_names(name: &[u8], text: &[u8]) -> Vec<u8> {
 pub(super) fn of_result(result: i64) -> Vec<u8> {
     let text = match result {
         0.. => result.to_string(),
-        // The call is made again, or never returned.
+        // The kernel makes the call again, or the call never returned.
         ..=-512 => "? ERESTARTSYS".to_owned(),
         _ => format!("-1 {}", error_name(result)),
     };
     text.into_bytes()
 }
 
-/// The error that a negative result means: its name, if that matters.
+/// The name of the error in a negative result, if the name matters.
 pub fn error_name(result: i64) -> &'static str {
     match result {
         -4 => "EINTR",
@@ -263,8 +265,9 @@ fn write(output: &mut Vec<u8>, values: &[(char, Value)]) {
     }
 }
 
-/// Writes an argument: `b` a buffer, `p` a path, `d` a descriptor, `n` a number, `l` a number that may be negative, `x` a
-/// number in hexadecimal, `a` an address of a socket, `Q` parameters of `io_uring_setup`, or a form of `NAMES`.
+/// Writes an argument. The forms are: `b` a buffer, `p` a path, `d` a descriptor, `n` a number, `l` a number that may
+/// be negative, `x` a number in hexadecimal, `a` an address of a socket, `Q` parameters of `io_uring_setup`, or a form
+/// of `NAMES`.
 fn push(output: &mut Vec<u8>, form: char, value: Value) {
     if form == 'K' {
         output.extend_from_slice(b"child_stack=NULL, flags=");
@@ -275,7 +278,7 @@ fn push(output: &mut Vec<u8>, form: char, value: Value) {
         }
         (_, Value::Shown(shown)) => return output.extend_from_slice(shown),
         ('b', _) => "0x1".to_owned(),
-        // Unknown flags may be these.
+        // The flags are unknown, and may contain this flag.
         ('Q', _) => "{flags=IORING_SETUP_SQPOLL}".to_owned(),
         ('a' | 'p', Value::Number(0)) => "NULL".to_owned(),
         ('a', _) => "{}".to_owned(),
@@ -329,8 +332,8 @@ pub(super) fn flags(output: &mut Vec<u8>, form: char, number: u64) {
     output.extend_from_slice(text.as_bytes());
 }
 
-/// The number in `3</tmp/x>`. `perf trace` looks the name up when it prints the line: by then a file that was opened later may
-/// have the number.
+/// The number in `3</tmp/x>`. The name may be wrong: `perf trace` looks it up when it prints the line, and by then a
+/// later file may have the number.
 fn without_name(text: &[u8]) -> &[u8] {
     memchr::memchr(b'<', text).map_or(text, |end| &text[..end])
 }

@@ -1,7 +1,7 @@
-//! Logs of other programs, rewritten line by line as strace would have written them.
+//! Logs of other programs, rewritten line by line as strace would write them.
 //!
-//! These logs do not show the memory of the program: paths and lists of segments are addresses. The parser reports them as
-//! [`NotShown`](crate::counts::SkipReason::NotShown).
+//! These logs do not show the memory of the program: they have addresses in place of paths and lists of segments. The
+//! parser reports such an argument as [`NotShown`](crate::counts::SkipReason::NotShown).
 
 mod arguments;
 pub mod numbers;
@@ -13,17 +13,17 @@ use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
 
 use rewriter::Rewriter;
 
-/// The format of a log is told by the first lines within its first bytes.
+/// The number of bytes at the beginning of a log that tell its format.
 const FORMAT_BYTES: u64 = 4096;
 const FORMAT_LINES: usize = 20;
 
-/// Longest line that is rewritten. A longer line is passed on in parts that are no lines of strace.
+/// The longest line that is rewritten. A longer line is passed on in parts that are no lines of strace.
 const MAX_LINE_BYTES: u64 = 1 << 20;
 
-/// A call, as far as a line shows it.
+/// A call, or the part of a call that a line shows.
 #[derive(Default)]
 pub(crate) struct Record<'a> {
-    /// The name of the thread, which is the name of its program.
+    /// The name of the thread, which usually is the name of the thread's program.
     program: &'a [u8],
     thread: Option<u32>,
     at_ns: Option<u64>,
@@ -35,12 +35,12 @@ pub(crate) struct Record<'a> {
     took_ns: Option<u64>,
 }
 
-/// Reads a line: `None` if it belongs to another format, `Some(None)` if it shows no call.
+/// Reads a line. `None`: the line is of another format. `Some(None)`: the line shows no call.
 type ReadLine = fn(&[u8]) -> Option<Option<Record<'_>>>;
 
 /// Lines of strace, made from a log of strace, `perf trace`, `perf script` or bpftrace.
 pub struct Rewritten<R> {
-    /// The first bytes of the log, once they were read, and then the rest.
+    /// The first bytes of the log, after these were read, and then the rest.
     input: BufReader<Chain<Cursor<Vec<u8>>, R>>,
     is_begun: bool,
     rewriter: Option<Rewriter>,
@@ -103,7 +103,7 @@ impl<R: Read> Read for Rewritten<R> {
             match self.line.strip_suffix(b"\n") {
                 Some(line) => rewriter.rewrite(line, output),
                 None if is_part => output.extend_from_slice(b"longer than a line\n"),
-                // The end of the log, in the middle of a line.
+                // The log ends in the middle of a line.
                 None => output.extend_from_slice(&self.line),
             }
             self.line.clear();
@@ -125,7 +125,7 @@ impl Record<'_> {
             output.push(b' ');
         }
         if let Some(at_ns) = self.at_ns {
-            // Times with fewer than nine digits could be read as relative times.
+            // With fewer than nine digits, the seconds could be read as a relative time.
             let (seconds, ns) = (at_ns / 1_000_000_000, at_ns % 1_000_000_000);
             output.extend_from_slice(format!("{seconds:09}.{:06} ", ns / 1000).as_bytes());
         }
@@ -149,7 +149,7 @@ impl Record<'_> {
     }
 }
 
-/// A byte of the name of a thread, made harmless: a thread may give itself any name.
+/// Replaces a byte of a thread's name that has a meaning in a log: a thread may give itself any name.
 fn plain(byte: &u8) -> u8 {
     if matches!(byte, b' '..=b'~') && !b"<>\"\\".contains(byte) {
         *byte

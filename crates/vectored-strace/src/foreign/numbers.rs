@@ -1,4 +1,4 @@
-//! The calls of x86-64 by their numbers, and with numbers as arguments.
+//! The calls of x86-64 by their numbers, with numbers as arguments.
 
 use std::sync::LazyLock;
 
@@ -9,25 +9,25 @@ use crate::event::{Action, OpenFlags};
 pub use crate::foreign::arguments::error_name;
 use crate::foreign::arguments::{self, of_numbers, of_result};
 
-/// Calls have numbers below this one.
+/// All numbers of calls are below this number.
 pub const CALLS: usize = 512;
 
 /// The number of the first name of `SECOND`.
 const SECOND_AT: usize = 424;
 
-/// The place of `rt_sigreturn`: it returns with the registers of the interrupted code, so its number is lost.
+/// The place of `rt_sigreturn`. The call returns with the registers of the interrupted code, so its number is lost.
 const NO_NUMBER: usize = CALLS - 1;
 
-/// Calls that `vectored advise` does not trace, because they cannot matter: they move no bytes of files, pipes or sockets, change no
-/// descriptor, cannot observe when bytes arrive, and no program waits by repeating them. All other calls are traced, known
-/// or not, so that no call between two writes is missed. `brk` cannot matter either, but is traced: it marks a log that
-/// contains waits.
+/// Calls that `vectored advise` does not trace, because they cannot matter. They move no bytes of files, pipes or
+/// sockets, change no descriptor, and cannot observe when bytes arrive. No program waits by repeating them. All other
+/// calls are traced, known or not, so that no call between two writes is missed. `brk` cannot matter either, but is
+/// traced: it marks a log that contains waits.
 pub const NOT_TRACED: &str = "munmap mprotect madvise mremap mlock munlock mincore membarrier clock_gettime clock_getres gettimeofday \
     time times getrusage getpid getppid gettid getuid geteuid getgid getegid getresuid getresgid getgroups getpgrp getpgid \
     getsid getcpu sched_getaffinity sysinfo uname getrandom prlimit64 getrlimit getcwd rt_sigprocmask rt_sigaction sigaltstack \
     rseq";
 
-/// The name of the call of x86-64 with this number; `unknown` if there is none.
+/// The name of the x86-64 call with this number; `unknown` if there is no such call.
 pub fn name_of(number: u16) -> &'static str {
     static NAMES: LazyLock<[&str; CALLS]> = LazyLock::new(|| {
         let mut names = ["unknown"; CALLS];
@@ -43,8 +43,8 @@ pub fn name_of(number: u16) -> &'static str {
     NAMES.get(usize::from(number)).unwrap_or(&"unknown")
 }
 
-/// Writes a call as a line of strace, from its numbers. `paths` and `structure` are the arguments in memory, as strace shows
-/// them.
+/// Writes a call as a line of strace, from the call's numbers. `paths` and `structure` are arguments in the program's
+/// memory, as strace shows them.
 pub fn write_line(
     line: &mut Vec<u8>,
     name: &str,
@@ -61,7 +61,7 @@ pub fn write_line(
     line.extend_from_slice(&of_result(result));
 }
 
-/// The action of a call, by its line. The lengths of its segments are stored in `segments`.
+/// The action of a call, from the call's line. The lengths of its segments are stored in `segments`.
 pub fn action_of<'a>(line: &'a [u8], segments: &'a mut Vec<u64>) -> Action<'a> {
     let parts = CallName::read(line).zip(Tail::read(line));
     parts.map_or(Action::Other { descriptor: None }, |(name, tail)| {
@@ -69,7 +69,7 @@ pub fn action_of<'a>(line: &'a [u8], segments: &'a mut Vec<u64>) -> Action<'a> {
     })
 }
 
-/// The flags of `open` that a number has.
+/// The flags of `open` in a number.
 pub fn open_flags(bits: u64) -> OpenFlags {
     let mut text = Vec::new();
     arguments::flags(&mut text, 'F', bits);

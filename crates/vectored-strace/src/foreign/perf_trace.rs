@@ -1,7 +1,7 @@
 //! `perf trace`: `   0.123 ( 0.005 ms): cat/12 write(fd: 1</tmp/x>, buf: 0x7f00, count: 100)      = 100`.
 //!
-//! If another thread has a line during a call, the call has two lines: the first ends in ` ...`, the second has
-//! ` ... [continued]: write())` instead of the call. Arguments that are 0 are left out.
+//! If another thread has a line during a call, the call has two lines. The first line ends in ` ...`. The second line
+//! has ` ... [continued]: write())` in place of the call. Arguments that are 0 are left out.
 
 use memchr::memmem;
 
@@ -25,7 +25,7 @@ pub(super) fn read(line: &[u8]) -> Option<Option<Record<'_>>> {
     let took = took.trim_ascii().strip_suffix(b"ms").unwrap_or_default();
     let rest = rest.strip_prefix(b"):").unwrap_or(rest).trim_ascii_start();
     let (program, thread, call) = thread_of(rest);
-    // Without durations a line of `strace -r` looks the same.
+    // If a line has neither a duration nor a thread, it may be a line of `strace -r`.
     (has_took || thread.is_some()).then_some(())?;
     let mut record = Record {
         program,
@@ -60,8 +60,8 @@ pub(super) fn read(line: &[u8]) -> Option<Option<Record<'_>>> {
     Some(Some(record))
 }
 
-/// Splits `cat/12 write(…` into the name of the thread, its number, and the call. Single threads have neither name nor
-/// number.
+/// Splits `cat/12 write(…` into the name of the thread, its number, and the call. If a log has a single thread, its
+/// lines have neither name nor number.
 fn thread_of(text: &[u8]) -> (&[u8], Option<u32>, &[u8]) {
     let slashes = memchr::memchr_iter(b'/', text).map(|at| (at, at + 1));
     for (end, start) in slashes.chain([(0, 0)]) {
@@ -81,7 +81,7 @@ fn thread_of(text: &[u8]) -> (&[u8], Option<u32>, &[u8]) {
     (b"", None, text)
 }
 
-/// `16004 (python3)`, `-1 ENOENT (No such file or directory)`, `0 (Timeout)`.
+/// Reads a result: `16004 (python3)`, `-1 ENOENT (No such file or directory)`, `0 (Timeout)`.
 fn result_of(text: &[u8]) -> Vec<u8> {
     if text.starts_with(b"-") {
         return text.to_vec();

@@ -1,6 +1,6 @@
-//! Logs of `raw_syscalls`, as `perf script` writes them, have only numbers:
-//! `cat 12 [000] 24914.663653: raw_syscalls:sys_enter: NR 1 (1, 7f00, 64, 0, 0, 0)`, and `sys_exit: NR 1 = 100`. The command for
-//! bpftrace in docs/advise.md adds the flags of `clone3` and the path of `openat`: `sys_exit: NR 257 = 3 0 /tmp/x`.
+//! Logs of `raw_syscalls`, as `perf script` writes them. They have only numbers: `cat 12 [000] 24914.663653:
+//! raw_syscalls:sys_enter: NR 1 (1, 7f00, 64, 0, 0, 0)`, and `sys_exit: NR 1 = 100`. The command for bpftrace in
+//! docs/advise.md adds the flags of `clone3` and the path of `openat`: `sys_exit: NR 257 = 3 0 /tmp/x`.
 
 use memchr::memmem;
 
@@ -8,7 +8,7 @@ use super::arguments::{of_numbers, of_result};
 use super::{Record, numbers, seconds};
 use crate::text::escapes::escaped;
 
-/// The length at which bpftrace 0.17 cuts strings. A longer path is not known.
+/// The length at which bpftrace 0.17 cuts strings. A path of this length may be cut, so it counts as unknown.
 const CUT_BYTES: usize = 63;
 
 pub(super) fn read(line: &[u8]) -> Option<Option<Record<'_>>> {
@@ -23,7 +23,7 @@ pub(super) fn read(line: &[u8]) -> Option<Option<Record<'_>>> {
     let (before, last) = last_word(head)?;
     let (program, thread) =
         if last.starts_with(b"[") { last_word(before)? } else { (before, last) };
-    // `12/13`: the process and the thread.
+    // The form is `12/13`: the process and the thread.
     let thread = thread.rsplit(|byte| *byte == b'/').next()?;
     let mut record = Record {
         program: program.trim_ascii(),
@@ -81,7 +81,7 @@ fn last_word(text: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((&text[..at], &text[at + 1..]))
 }
 
-/// A number of any width and base.
+/// Reads a number of any width in the given base.
 fn number<N: TryFrom<i128>>(text: &[u8], base: u32) -> Option<N> {
     let text = str::from_utf8(text).ok()?;
     i128::from_str_radix(text, base).ok()?.try_into().ok()

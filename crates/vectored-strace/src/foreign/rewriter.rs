@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use super::{ReadLine, Record, plain};
 
-/// The most threads that are remembered. When this number is reached, all are forgotten at once.
+/// The most threads that are remembered. If a log has more, all threads are forgotten at once.
 const MAX_THREADS: usize = 1 << 16;
 
-/// A line without an event: strace says something about itself.
+/// A line without an event, in the form of a message of strace.
 const NO_EVENT: &[u8] = b"strace: \n";
 
 pub(super) struct Rewriter {
@@ -21,9 +21,11 @@ struct Thread {
     began_ns: Option<u64>,
     /// The arguments of an unfinished call of `openat`.
     opening: Option<Vec<u8>>,
-    /// Whether this is a process that runs another program, while the call that made it has not returned.
+    /// Whether the thread is a process that runs another program, while the call that made the process has not
+    /// returned.
     is_spawned: bool,
-    /// Whether the thread needs no name: it had a name, or a call made it. A thread may give itself any name later.
+    /// Whether the thread needs no name: it had a name, or a call made the thread. Later, a thread may give itself any
+    /// name.
     is_named: bool,
 }
 
@@ -54,7 +56,7 @@ impl Rewriter {
             && let Some(result) = record.result.as_deref()
         {
             if matches!(result, b"0" | b"") {
-                // The return in the child, which strace does not show.
+                // This is the return in the child, which strace does not show.
                 self.thread(thread).is_named = true;
                 return output.extend_from_slice(NO_EVENT);
             }
@@ -84,9 +86,9 @@ impl Rewriter {
         record.write(output);
     }
 
-    /// Completes a record of `clone3` whose flags the log does not show. If the child has run another program before the
-    /// parent's `clone3` returns, the child is a process: the C library has the parent wait for the `execve`. Every other child
-    /// is a thread.
+    /// Completes a record of `clone3` whose flags the log does not show. If the child runs another program before the
+    /// parent's `clone3` returns, the child is a process: the C library lets the parent wait for the `execve`. Every
+    /// other child is a thread.
     fn clone3(&mut self, record: &mut Record<'_>) -> Option<&'static [u8]> {
         let Some(result) = record.result.as_deref() else {
             return Some(NO_EVENT);
@@ -102,7 +104,7 @@ impl Rewriter {
         None
     }
 
-    /// Completes a record of `openat`, whose path may come with its result.
+    /// Completes a record of `openat`. Its path may come with its result.
     fn open(&mut self, thread: u32, record: &mut Record<'_>) -> Option<&'static [u8]> {
         let path = match record.arguments.take() {
             Some(all) if !all.starts_with(b"\"") => {
@@ -126,7 +128,7 @@ impl Rewriter {
         None
     }
 
-    /// Completes a record of `execve`: when the call ends, the thread has the name of the new program.
+    /// Completes a record of `execve`. When the call ends, the thread has the name of the new program.
     fn execute(&mut self, thread: u32, record: &mut Record<'_>) -> Option<&'static [u8]> {
         let Some(result) = record.result.as_deref() else {
             return Some(NO_EVENT);
@@ -154,7 +156,7 @@ mod tests {
 
     use super::super::Rewritten;
 
-    /// Lines with `; ` between them, and the result of the last.
+    /// Lines with `; ` between them, and the line of strace for the last line.
     const LINES: &str = r#"1.000 ( 0.002 ms): a<b/1 openat(dfd: CWD, filename: "/a = b", flags: CREAT) = 5 => 1<a?b> 000000000.001000 openat(AT_FDCWD, "/a = b", O_CREAT) = 5 <0.000002000>
 1.000 ( 0.002 ms): c/1 fork() = 2; 2.000 ( 0.002 ms): x/2 close(fd: 3) = 0 => 2 000000000.002000 close(3) = 0 <0.000002000>
 1.000 ( 0.002 ms): c/1 wait4(upid: -1) =  => 1<c> 000000000.001000 wait4(0x1) =  <0.000002000>

@@ -10,17 +10,17 @@ pub(crate) enum Timestamp {
     OfEpoch(u64),
     /// `-r`: ns since the line before.
     SinceLast(u64),
-    /// Ambiguous, in ns: `-r` without its padding, or `-ttt` on a machine whose clock was not set.
+    /// Ambiguous, in ns: `-r` without padding, or `-ttt` on a machine whose clock was not set.
     Short(u64),
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct Clock {
-    /// Days that passed (`OfDay`), or the sum of relative times, in ns.
+    /// In ns: the days that passed (`OfDay`), or the sum of relative times.
     base_ns: u64,
     last_ns: u64,
     pub(crate) now_ns: Option<u64>,
-    /// Whether any time was relative to the line before.
+    /// Whether any time was relative to the line before it.
     pub(crate) relative: bool,
 }
 
@@ -29,7 +29,7 @@ impl Clock {
     pub(crate) fn read(&mut self, stamp: Timestamp) -> u64 {
         let is_first = self.now_ns.is_none();
         let now_ns = match stamp {
-            // If the first time is 0, or a time is smaller than the time before, strace wrote the log with `-r`.
+            // If the first time is 0, or a time is below the time before, strace wrote the log with `-r`.
             Timestamp::Short(ns) if self.relative || ns < self.last_ns || ns == 0 && is_first => {
                 self.later(ns)
             }
@@ -38,8 +38,8 @@ impl Clock {
                 now_ns
             }
             Timestamp::OfDay(now_ns) => {
-                // A clock is set back by seconds, or by an hour at the end of summer time. Going back by half a day or
-                // more means that midnight passed.
+                // A clock may be set back by seconds, or by an hour at the end of summer time. If the time goes back by
+                // half a day or more, midnight passed.
                 if self.last_ns > now_ns + DAY_NS / 2 {
                     self.base_ns = self.base_ns.saturating_add(DAY_NS);
                 }

@@ -8,27 +8,27 @@ use crate::text::numbers::{fraction_ns, leading, seconds_ns, unit_ns};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Width to which strace pads thread numbers, before a blank.
+/// The width to which strace pads a thread number, before a blank.
 const THREAD_DIGITS: usize = 5;
 
-/// Width to which strace pads the seconds of `-r`. strace does not pad the seconds of `-ttt`.
+/// The width to which strace pads the seconds of `-r`. strace does not pad the seconds of `-ttt`.
 const RELATIVE_DIGITS: usize = 6;
 
-/// The kernel's `PID_MAX_LIMIT`: greater numbers are no threads. It also bounds the memory for sets of threads.
+/// The kernel's `PID_MAX_LIMIT`: a greater number is no thread. The limit also bounds the memory for sets of threads.
 const MAX_THREAD: u32 = 1 << 22;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Prefix {
     pub(crate) thread: Option<u32>,
-    /// Whether the thread is written as `[pid 12]`. strace writes that on its standard error only, while it follows several
+    /// Whether the thread is written as `[pid 12]`. strace does so only on its standard error, while it follows several
     /// threads.
     pub(crate) bracketed: bool,
     pub(crate) stamp: Option<Timestamp>,
     pub(crate) clock_ns: u64,
     pub(crate) end: usize,
-    /// Position of the time, including its padding.
+    /// The position of the time, including the padding of the time.
     time_start: usize,
-    /// Positions of the beginning and end of the program's name that `-Y` adds; 0 without a name.
+    /// The begin and the end of the program's name that `-Y` adds; 0 without a name.
     pub(crate) program: (usize, usize),
 }
 
@@ -46,10 +46,10 @@ impl Prefix {
             prefix.expect(line, b"] ")?;
             prefix.time_start = prefix.end;
         }
-        // A thread, then a time; both are optional.
+        // First comes a thread, then a time. Both are optional.
         loop {
             let digits_follow = |at: usize| line.get(at).is_some_and(u8::is_ascii_digit);
-            // Between the thread and the time, `--secontext` writes the context of the thread.
+            // `--secontext` writes the context of the thread between the thread and the time.
             if prefix.thread.is_some()
                 && prefix.stamp.is_none()
                 && line.get(prefix.end) == Some(&b'[')
@@ -69,7 +69,8 @@ impl Prefix {
             prefix.end = at;
             prefix.read_number(line)?;
         }
-        // The relative time beside an absolute time, the number of the call (`-n`), the instruction pointer (`-i`).
+        // Skips the relative time beside an absolute time, the number of the call (`-n`), and the instruction pointer
+        // (`-i`).
         loop {
             let rest = &line[prefix.end..];
             let end = match rest.first() {
@@ -99,7 +100,7 @@ impl Prefix {
             Some(b' ' | b'.') => {
                 let (ns, bytes) = seconds_ns(&line[start..])?;
                 self.end = start + bytes;
-                // The time is since 1970 if it has nine digits or more, and since the line before if it is padded.
+                // A time of nine digits or more is since 1970. A padded time is since the line before.
                 let stamp = match digits {
                     9.. => Timestamp::OfEpoch(ns),
                     _ if is_padded => Timestamp::SinceLast(ns),
@@ -116,7 +117,7 @@ impl Prefix {
         Ok(())
     }
 
-    /// Reads minutes, seconds and their fraction, after the hours.
+    /// Reads the minutes, the seconds and their fraction, after the hours.
     fn read_day_time(&mut self, hours: u64, line: &[u8]) -> Result<(), SkipReason> {
         let mut whole = hours;
         for _ in 0..2 {
@@ -153,7 +154,7 @@ impl Prefix {
         Ok(())
     }
 
-    /// Reads the program's name beside the thread (`-Y`), if there is one.
+    /// Reads the program's name beside the thread (`-Y`), if present.
     fn read_program(&mut self, line: &[u8]) -> Result<(), SkipReason> {
         if line.get(self.end) == Some(&b'<') {
             let end = memchr(b'>', &line[self.end..]).ok_or(SkipReason::NotALine)?;

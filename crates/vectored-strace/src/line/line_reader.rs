@@ -4,15 +4,16 @@ use std::io::{self, ErrorKind, Read};
 
 use memchr::memchr;
 
-/// Initial size of the buffer. The buffer fits the second-level cache: bytes are still in the cache when they are parsed.
+/// The initial size of the buffer. The buffer fits the second-level cache: bytes are still in the cache when they are
+/// parsed.
 pub(crate) const BUFFER_BYTES: usize = 256 << 10;
 
-/// Longest line, in bytes: 1,024 segments of some KiB each, escaped.
+/// The longest line, in bytes: 1,024 segments of some KiB each, escaped.
 const MAX_LINE_BYTES: usize = 16 << 20;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NextLine {
-    /// A line: its first position in the buffer, and the position of its line feed.
+    /// A line: the position of its first byte in the buffer, and the position of its line feed.
     Line(usize, usize),
     /// A line of more than `MAX_LINE_BYTES`, which was skipped.
     TooLong,
@@ -23,7 +24,7 @@ pub(crate) enum NextLine {
 
 pub(crate) struct LineReader<R> {
     input: R,
-    /// `start..filled` has the bytes of lines not yet returned.
+    /// `start..filled` has the bytes of lines that are not returned yet.
     buffer: Vec<u8>,
     start: usize,
     filled: usize,
@@ -43,7 +44,7 @@ impl<R: Read> LineReader<R> {
         }
     }
 
-    /// Finds the next line. Its positions in the buffer are valid until the next call.
+    /// Finds the next line. The positions of the line in the buffer are valid until the next call.
     #[inline]
     pub(crate) fn next(&mut self) -> io::Result<NextLine> {
         let Some(length) = self.find_end(0)? else {
@@ -78,8 +79,8 @@ impl<R: Read> LineReader<R> {
         self.buffer[self.start..self.filled].starts_with(b" >")
     }
 
-    /// The length of the next line, whose first `searched` bytes have no line feed. `None` if there is no line
-    /// feed before the end of the input, or within `MAX_LINE_BYTES`.
+    /// The length of the next line. The first `searched` bytes of the line have no line feed. `None` if there is no
+    /// line feed before the end of the input or within `MAX_LINE_BYTES`.
     #[inline]
     fn find_end(&mut self, mut searched: usize) -> io::Result<Option<usize>> {
         loop {
@@ -95,7 +96,7 @@ impl<R: Read> LineReader<R> {
         }
     }
 
-    /// Skips a line that is too long, or the last line if it has no line feed.
+    /// Skips a line that is too long, or a last line without a line feed.
     #[cold]
     fn without_end(&mut self) -> io::Result<NextLine> {
         if self.start == self.filled {
@@ -117,7 +118,7 @@ impl<R: Read> LineReader<R> {
         Ok(if too_long { NextLine::TooLong } else { NextLine::Truncated })
     }
 
-    /// Reads once into the buffer; makes room first if it is full.
+    /// Reads once into the buffer. If the buffer is full, makes room first.
     #[cold]
     fn fill(&mut self) -> io::Result<()> {
         if self.filled == self.buffer.len() {

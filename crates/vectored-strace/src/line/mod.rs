@@ -1,4 +1,4 @@
-//! Lines: their bounds, the thread and time before a call, and the stack after it.
+//! Lines: where they begin and end, the thread and time before a call, and the stack after the call.
 
 pub(crate) mod clock;
 pub(crate) mod line_prefix;

@@ -1,4 +1,4 @@
-//! Stack frames (`-k`), one a line after a call.
+//! Stack frames (`-k`), which follow a call, one in each line.
 
 /// The frame in a line such as ` > /usr/bin/cat(main+0x10) [0x2345]`.
 pub fn frame(line: &[u8]) -> Option<&[u8]> {

@@ -1,5 +1,4 @@
-//! Turns the text after a line's prefix into a parsed line, and joins an unfinished
-//! call to its resumption.
+//! Turns the text after a line's prefix into a parsed line, and joins an unfinished call to its rest.
 
 use std::io::Read;
 
@@ -40,7 +39,7 @@ impl<R: Read> Reader<R> {
         self.lines.text(self.line.start, self.line.end)
     }
 
-    /// A call, or its beginning: `write(1, "a", 1) = 1` or `write(1, "a", 1 <unfinished ...>`.
+    /// Reads a call or the beginning of a call: `write(1, "a", 1) = 1` or `write(1, "a", 1 <unfinished ...>`.
     #[inline]
     fn call(&mut self) -> Result<bool, SkipReason> {
         let text = self.lines.text(self.line.start, self.line.end);
@@ -59,7 +58,7 @@ impl<R: Read> Reader<R> {
         Ok(true)
     }
 
-    /// The beginning of a call, of `bytes` bytes: `write(1, "a", 1 <unfinished ...>`.
+    /// Notes the beginning of a call. `bytes` is the length of the beginning: `write(1, "a", 1 <unfinished ...>`.
     fn begin(&mut self, name: CallName, bytes: usize) -> Result<bool, SkipReason> {
         let head = self.lines.text(self.line.start, self.line.start + bytes);
         let call = UnfinishedCall {
@@ -75,8 +74,8 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// Makes the unfinished call of a thread the current event, as a call that never returned; false if the event of the call
-    /// came before.
+    /// Makes the unfinished call of a thread the current event, as a call that never returned. Returns false if the
+    /// event of the call was reported before, or there is no such call.
     #[cold]
     pub(super) fn lose(&mut self, thread: u32, reason: Option<SkipReason>) -> bool {
         let Some(call) = self.unfinished.take(thread) else {
@@ -95,8 +94,8 @@ impl<R: Read> Reader<R> {
         !call.announced
     }
 
-    /// The beginning of a call, interrupted by a message of strace: `clone(flags=SIGCHLDstrace: Process 12 attached`. The
-    /// call continues in the next line.
+    /// Reads the beginning of a call that a message of strace interrupted: `clone(flags=SIGCHLDstrace: Process 12
+    /// attached`. The call continues in the next line.
     #[cold]
     fn read_interrupted(&mut self, name: CallName) -> Result<bool, SkipReason> {
         let text = self.lines.text(self.line.start, self.line.end);
@@ -117,8 +116,8 @@ impl<R: Read> Reader<R> {
         Ok(self.lose(self.line.origin.thread, reason))
     }
 
-    /// The rest of a call that a message of strace interrupted in the line before:
-    /// `, child_tidptr=0x7f772f4b9a10) = 12`, or ` <unfinished ...>`.
+    /// Reads the rest of a call that a message of strace interrupted in the line before: `,
+    /// child_tidptr=0x7f772f4b9a10) = 12`, or ` <unfinished ...>`.
     #[cold]
     pub(super) fn resume_interrupted(
         &mut self,
@@ -144,7 +143,7 @@ impl<R: Read> Reader<R> {
         self.join(call, 0)
     }
 
-    /// The end of an unfinished call: `<... write resumed>) = 1`.
+    /// Reads the end of an unfinished call: `<... write resumed>) = 1`.
     fn resumed(&mut self) -> Result<bool, SkipReason> {
         let text = self.lines.text(self.line.start, self.line.end);
         if text == DETACHED {
@@ -168,7 +167,7 @@ impl<R: Read> Reader<R> {
         self.join(call.ok_or(SkipReason::NeverBegun)?, skipped)
     }
 
-    /// Joins an unfinished call and its rest, which is in the current line after `skipped` bytes.
+    /// Joins an unfinished call to its rest, which is in the current line after `skipped` bytes.
     fn join(&mut self, call: UnfinishedCall, skipped: usize) -> Result<bool, SkipReason> {
         let rest = self.lines.text(self.line.start + skipped, self.line.end);
         fill(&mut self.joined, &[&call.text, rest]);
@@ -184,7 +183,7 @@ impl<R: Read> Reader<R> {
         Ok(!call.announced)
     }
 
-    /// A signal: `--- SIGCHLD {si_signo=SIGCHLD, …} ---`, `--- stopped by SIGSTOP ---`.
+    /// Reads a signal: `--- SIGCHLD {si_signo=SIGCHLD, …} ---`, `--- stopped by SIGSTOP ---`.
     fn signal(&mut self) -> Result<bool, SkipReason> {
         let text = self.text();
         if !text.starts_with(b"--- ") || !text.ends_with(b" ---") {
@@ -196,8 +195,8 @@ impl<R: Read> Reader<R> {
         Ok(true)
     }
 
-    /// The end of a thread: `+++ exited with 0 +++`, `+++ killed by SIGTERM +++`,
-    /// `+++ superseded by execve in pid 12 +++`.
+    /// Reads the end of a thread: `+++ exited with 0 +++`, `+++ killed by SIGTERM +++`, `+++ superseded by execve in
+    /// pid 12 +++`.
     fn end(&mut self) -> Result<bool, SkipReason> {
         let text = self.lines.text(self.line.start, self.line.end);
         let ending = text
@@ -207,7 +206,7 @@ impl<R: Read> Reader<R> {
         let name_bytes = first_word(ending);
         let process_ended = ending.starts_with(b"killed");
         if let Some(thread) = ending.strip_prefix(b"superseded by execve in pid ") {
-            // The line has the number of the first thread: the thread that called execve takes over that number.
+            // The thread that called execve takes over the number of the first thread. That number is in the line.
             let thread = leading(thread)?.0;
             let thread = u32::try_from(thread).map_err(|_| SkipReason::Overflow)?;
             let thread = self.threads.in_events(thread);

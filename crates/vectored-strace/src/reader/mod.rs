@@ -26,10 +26,10 @@ use crate::reader::strace_messages::{attached_thread, is_of_summary, is_other_ou
 use crate::reader::threads::ThreadTracker;
 use crate::text::hex;
 
-/// Most threads whose names (`-Y`) are reported.
+/// The most threads whose names (`-Y`) are reported.
 const MAX_THREAD_NAMES: usize = 1 << 16;
 
-/// Parses one log of strace, an event at a time.
+/// Parses one log of strace, one event at a time.
 ///
 /// An event borrows from the reader, so the reader is no [`Iterator`]. Memory is bounded for any input: see the
 /// [limits](crate#limits).
@@ -41,27 +41,28 @@ pub struct Reader<R> {
     counts: Counts,
     /// The thread whose line was interrupted by a message that strace attached to another thread.
     broken_off: Option<u32>,
-    /// Whether the reader is within the table that `-C` appends.
+    /// Whether the current line is in the table that `-C` appends.
     in_summary: bool,
     /// Whether times are left out: see `forget_times`.
     times_are_void: bool,
-    /// The text of a call that was in two lines or is followed by its stack, or a thread's name.
+    /// A text that is not in the buffer as a whole: a call that was in two lines or is followed by its stack, or a
+    /// thread's name.
     joined: Vec<u8>,
     site: Vec<u8>,
     segments: Segments,
     /// The name that `-Y` shows beside each thread.
     names: HashMap<u32, Vec<u8>>,
-    /// A line that waits until an earlier event was returned: the creation of its thread, or the thread's name.
+    /// A line that waits until an earlier event was returned: the creation of the line's thread, or the thread's name.
     deferred: Option<Line>,
     /// The current line, which is filled in place: moving it would take longer than parsing it.
     line: Line,
-    /// Whether the text of the line is in `joined` instead of the buffer.
+    /// Whether the text of the current line is in `joined` instead of the buffer.
     in_joined: bool,
     has_site: bool,
 }
 
-/// Whether a line goes on with a call that a message of strace interrupted: before an argument, or before the first
-/// argument.
+/// Whether a line continues a call that a message of strace interrupted. The message may come before any argument,
+/// including the first.
 fn continues_call(line: &[u8]) -> bool {
     line.first().is_some_and(|byte| b",) ".contains(byte))
         || [&b"child_stack="[..], b"flags=", b"{flags="]
@@ -74,8 +75,8 @@ impl<R: Read> Reader<R> {
         Self::with_options(input, 0, BUFFER_BYTES)
     }
 
-    /// Lines that name no thread are of `thread`: for a part of a log (`-ff`), `thread` is the number in the file's name. The buffer
-    /// grows with the longest line, to 32 MiB at most.
+    /// Lines that name no thread are of `thread`. For a part of a log (`-ff`), `thread` is the number in the file's
+    /// name. The buffer grows with the longest line, to 32 MiB at most.
     pub fn with_options(input: R, thread: u32, buffer_bytes: usize) -> Self {
         Self {
             lines: LineReader::new(input, buffer_bytes),
@@ -189,8 +190,8 @@ impl<R: Read> Reader<R> {
         })
     }
 
-    /// Whether the line that [`advance`](Self::advance) reached has an absolute time, or could not be read. Times relative to
-    /// the line before (`-r`) do not count: with `-ff`, the line before may be in another file.
+    /// Whether the line that [`advance`](Self::advance) reached has an absolute time, or could not be read. A time
+    /// relative to the line before (`-r`) does not count: with `-ff`, the line before may be in another file.
     pub(crate) fn has_absolute_time(&self) -> bool {
         let is_unread = matches!(self.line.kind, LineKind::Unread);
         (self.line.origin.began_ns.is_some() || is_unread) && !self.clock.relative
@@ -220,10 +221,10 @@ impl<R: Read> Reader<R> {
         self.counts.skip(reason, self.lines.count);
     }
 
-    /// Decodes the hexadecimal escapes of a line in place; returns the new position of its end.
+    /// Decodes the hexadecimal escapes of a line in place. Returns the new position of the line's end.
     #[inline]
     fn decoded(&mut self, start: usize, end: usize) -> usize {
-        // Preparing a search takes as long as searching a line.
+        // To prepare a search takes as long as to search a line.
         static ESCAPE: LazyLock<Finder> = LazyLock::new(|| Finder::new(b"\\x"));
         if ESCAPE.find(self.lines.text(start, end)).is_none() {
             return end;
@@ -280,7 +281,7 @@ impl<R: Read> Reader<R> {
         self.interpret()
     }
 
-    /// Makes the name that `-Y` shows beside a thread the current event; false if the name was reported before.
+    /// Makes the name that `-Y` shows beside a thread the current event. Returns false if the name was reported before.
     #[cold]
     fn set_thread_name(&mut self, line: usize, (start, end): (usize, usize)) -> bool {
         let thread = self.line.origin.thread;
@@ -301,7 +302,7 @@ impl<R: Read> Reader<R> {
         self.has_site = false;
     }
 
-    /// Whether a line is no event but belongs to a log: a message of strace, or part of the table of `-C`.
+    /// Whether a line is no event but is part of a log: a message of strace, or a line of the table of `-C`.
     #[cold]
     fn is_expected(&mut self, start: usize, end: usize) -> bool {
         let text = self.lines.text(start, end);
@@ -319,8 +320,8 @@ impl<R: Read> Reader<R> {
         self.in_summary
     }
 
-    /// Makes the creation of a thread the current event, although the call that created the thread has not ended; false if that
-    /// call is unknown.
+    /// Makes the creation of a thread the current event, although the call that created the thread has not ended.
+    /// Returns false if that call is unknown.
     #[cold]
     fn set_thread_creation(&mut self, thread: u32) -> bool {
         let Some(call) = self.unfinished.announce_creator() else {
@@ -345,7 +346,7 @@ impl<R: Read> Reader<R> {
         self.has_site = false;
     }
 
-    /// Reads the stack after a call and keeps its innermost frame outside the C library.
+    /// Reads the stack after a call and keeps the innermost frame outside the C library.
     #[cold]
     fn read_stack(&mut self) -> io::Result<()> {
         if !self.in_joined {

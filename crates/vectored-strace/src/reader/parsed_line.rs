@@ -1,4 +1,4 @@
-//! A line whose arguments are not read yet.
+//! A line whose arguments are not yet read.
 
 use crate::call::call_result::Tail;
 use crate::call::names::CallName;
@@ -11,7 +11,7 @@ pub(crate) struct Origin {
     pub(crate) clock_ns: u64,
 }
 
-/// A line after its prefix: positions in the buffer.
+/// A line without its prefix, as positions in the buffer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Line {
     pub(crate) start: usize,
@@ -26,14 +26,14 @@ pub(crate) enum LineKind {
     Nothing,
     Call(CallName, Tail),
     Unread,
-    /// The name of a thread (`-Y`), which is the whole text.
+    /// The text is the name of a thread (`-Y`).
     Named,
     Signal {
-        /// Length of the signal's name, at the beginning of the text.
+        /// The length of the signal's name, which begins the text.
         name_bytes: usize,
     },
     Exit {
-        /// Length of the word at the beginning of the text: `exited`, `killed`.
+        /// The length of the word that begins the text: `exited`, `killed`.
         name_bytes: usize,
         process_ended: bool,
     },

@@ -14,10 +14,10 @@ const MAX_UNFINISHED_BYTES: usize = 64 << 20;
 #[derive(Debug)]
 pub(crate) struct UnfinishedCall {
     pub(crate) origin: Origin,
-    /// The text of the call, from its name to where the line breaks off.
+    /// The text of the call, from its name to the end of the unfinished line.
     pub(crate) text: Vec<u8>,
     pub(crate) name: CallName,
-    /// Whether the [`Action::Fork`](crate::event::Action::Fork) of the call was reported already, since the child had a
+    /// Whether the call's [`Action::Fork`](crate::event::Action::Fork) was reported already, since the child had a
     /// line.
     pub(crate) announced: bool,
 }
@@ -60,8 +60,8 @@ impl UnfinishedCalls {
         self.by_thread.keys().next().copied()
     }
 
-    /// The call that created a thread, when that thread has its first line. `None` if no call creates a thread, or several
-    /// calls do. Marks the call as announced.
+    /// The call that created a thread, when the thread has its first line. `None` if no unfinished call creates a
+    /// thread, or if several do. Marks the call as announced.
     pub(crate) fn announce_creator(&mut self) -> Option<&UnfinishedCall> {
         let mut creators = self.by_thread.values_mut();
         let is_creator =
@@ -74,8 +74,8 @@ impl UnfinishedCalls {
         Some(call)
     }
 
-    /// Moves the call of a thread to another thread number that has no call: `execve` makes its caller the first thread of the
-    /// process.
+    /// Moves the call of a thread to another thread number without a call: `execve` makes its caller the first thread
+    /// of the process.
     pub(crate) fn rename(&mut self, from: u32, to: u32) {
         if let Some(mut call) = self.take(from) {
             self.bytes += call.text.len();

@@ -1,4 +1,4 @@
-//! Lines that hold no call but belong to a log: messages of strace, dumps, stray stack frames, tables of `-C`.
+//! Lines that have no call but are part of a log: messages of strace, dumps, stray stack frames, tables of `-C`.
 
 /// Whether a line is a stack frame, a dump of data (`-e write=1`), or a message of strace about itself.
 pub(crate) fn is_other_output(text: &[u8]) -> bool {
@@ -17,7 +17,7 @@ pub(crate) fn attached_thread(text: &[u8]) -> Option<u32> {
     str::from_utf8(thread).ok()?.parse().ok()
 }
 
-/// Whether a line may belong to the table of `-C`: `  0.00    0.000000           0         4           openat`.
+/// Whether a line may be of the table of `-C`: `  0.00    0.000000           0         4           openat`.
 pub(crate) fn is_of_summary(text: &[u8]) -> bool {
     let begins = text.trim_ascii_start().first();
     begins.is_none_or(|byte| byte.is_ascii_digit() || *byte == b'-') && !text.contains(&b'(')

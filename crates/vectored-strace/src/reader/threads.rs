@@ -4,17 +4,18 @@ use std::collections::HashSet;
 
 use crate::line::line_prefix::Prefix;
 
-/// On its standard error strace names threads (`[pid 12]`) only while it follows several. The number of the first thread is
-/// then unknown until there is a second thread, so the first thread is 0 in all events.
+/// The threads of a log. On its standard error, strace names threads (`[pid 12]`) only while it follows several
+/// threads. Until there is a second thread, the number of the first thread is unknown. So the first thread is 0 in all
+/// events.
 #[derive(Debug)]
 pub(crate) struct ThreadTracker {
-    /// Threads that have had a line, or that a call returned.
+    /// Threads that have had a line, or whose creating call returned.
     known: HashSet<u32>,
-    /// The thread of the previous line, which needs no second look-up.
+    /// The thread of the line before. This thread needs no look-up.
     last: Option<u32>,
-    /// The thread of lines that name none.
+    /// The thread of lines that name no thread.
     lone: u32,
-    /// In a log with `[pid 12]`: threads that have not ended. The first thread counts as `start`.
+    /// In a log with `[pid 12]`: the threads that have not ended. The first thread counts as `start`.
     alive: HashSet<u32>,
     /// In a log with `[pid 12]`: the number that strace writes for the first thread.
     first: Option<u32>,
@@ -34,7 +35,8 @@ impl ThreadTracker {
         }
     }
 
-    /// The thread of a line. `resumes`: whether the line resumes a call. `is_busy`: whether a thread has an unfinished call.
+    /// The thread of a line. `resumes`: the line resumes a call. `is_busy` returns whether a thread has an unfinished
+    /// call.
     pub(crate) fn thread_of(
         &mut self,
         prefix: &Prefix,
@@ -48,7 +50,7 @@ impl ThreadTracker {
         }
     }
 
-    /// Whether this thread had no line yet and was not returned by a call; the thread is known from now on.
+    /// Whether `thread` had no line yet, and no call returned it. From now on, the thread is known.
     pub(crate) fn is_new(&mut self, thread: u32) -> bool {
         if self.last == Some(thread) {
             return false;
@@ -66,7 +68,7 @@ impl ThreadTracker {
         self.alive.insert(thread);
     }
 
-    /// Records the end of this thread. If one thread is left, strace stops naming it.
+    /// Notes the end of a thread. If only one thread is left, strace no longer names it.
     pub(crate) fn ended(&mut self, thread: u32) {
         self.known.remove(&thread);
         self.last = None;
@@ -76,7 +78,7 @@ impl ThreadTracker {
         }
     }
 
-    /// The number in events of a thread that strace names.
+    /// The number that events have for a thread that strace names.
     pub(crate) fn in_events(&self, thread: u32) -> u32 {
         if self.first == Some(thread) { self.start } else { thread }
     }
@@ -88,7 +90,8 @@ impl ThreadTracker {
         if self.alive.contains(&thread) {
             return thread;
         }
-        // Only a thread with an unfinished call can resume a call, and only a thread without one can begin a call.
+        // Only a thread with an unfinished call can resume a call. Only a thread without an unfinished call can begin a
+        // call.
         let may_be_first = self.first.is_none() && self.alive.contains(&self.start);
         if may_be_first && self.start == 0 && resumes == is_busy(self.start) {
             self.first = Some(thread);

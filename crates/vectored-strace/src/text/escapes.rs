@@ -1,4 +1,4 @@
-//! Paths as strace prints them.
+//! Escapes of paths, as strace prints them.
 
 /// A path as strace prints it: `\n`, `\"`, `\303`.
 pub fn escaped(path: &[u8]) -> Vec<u8> {

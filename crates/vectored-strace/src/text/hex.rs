@@ -1,8 +1,8 @@
-//! Logs of `-xx`, in which each byte of a string or path is escaped as `\x41`.
+//! Logs of `-xx`, which have each byte of a string or path as an escape such as `\x41`.
 
 /// Decodes hexadecimal escapes in place and returns the new length.
 ///
-/// Escapes of control characters and of `"`, `\`, `<` and `>` stay, since these end strings or paths.
+/// Escapes of control characters and of `"`, `\`, `<` and `>` stay, since these characters end strings or paths.
 pub(crate) fn decode(text: &mut [u8]) -> usize {
     let mut from = 0;
     let mut to = 0;

@@ -1,11 +1,12 @@
-//! Numbers at either end of a text, as strace writes them.
+//! Numbers at the beginning or end of a text, as strace writes them.
 
 use crate::counts::SkipReason;
 
-/// Numbers of up to this many digits fit 64 bits: 10¹⁹ − 1 < 2⁶⁴.
+/// A number of up to this many digits fits 64 bits: 10¹⁹ − 1 < 2⁶⁴.
 const MAX_SAFE_DIGITS: usize = 19;
 
-/// The nanoseconds of the last digit of a decimal fraction of a second, by its count of digits; `None` for more than nine.
+/// The nanoseconds of the last digit in a decimal fraction of a second. `digits` is the number of digits; `None` for
+/// more than nine.
 pub(crate) fn unit_ns(digits: usize) -> Option<u64> {
     Some(10_u64.pow(9_u32.checked_sub(digits as u32)?))
 }
@@ -60,7 +61,8 @@ pub(crate) fn leading_any(text: &[u8]) -> Result<(u64, usize), SkipReason> {
     }
 }
 
-/// The nanoseconds of a decimal fraction of a second at the beginning of `text`, and its count of digits, one to nine.
+/// The nanoseconds of a decimal fraction of a second at the beginning of `text`, and the number of its digits, one to
+/// nine.
 pub(crate) fn fraction_ns(text: &[u8]) -> Result<(u64, usize), SkipReason> {
     let (value, digits) = leading(text)?;
     let unit_ns = unit_ns(digits).ok_or(SkipReason::Overflow)?;

@@ -1,4 +1,4 @@
-//! Any bytes are read without a panic. The events do not depend on the sizes of the reads.
+//! Arbitrary bytes are read without a panic. The events do not depend on the sizes of the reads.
 
 use std::io::{self, Read};
 
@@ -32,7 +32,7 @@ fn log_like() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(word, 0..60).prop_map(|words| words.concat())
 }
 
-/// Lines of other formats, for their recognition.
+/// Lines of other formats, so that these formats are recognised.
 const FOREIGN: [&str; 2] = [
     "1.791 ( 0.023 ms): ls/1 brk()      = 0x5\n",
     "ls 1 [000] 2.000001: raw_syscalls:sys_exit: NR 1 = 4\n",
@@ -92,7 +92,8 @@ const WORDS: [&str; 51] = [
     "clone3(",
 ];
 
-/// An input whose reads return the given counts of bytes, over and over. A count of 0 is a read that a signal interrupts.
+/// An input whose reads return the given numbers of bytes, over and over. If the number is 0, a signal interrupts the
+/// read.
 struct ChunkPolicy<'a, S> {
     rest: &'a [u8],
     sizes: S,

@@ -1,4 +1,4 @@
-//! Events of logs: real logs against golden files, and any bytes in different pieces.
+//! Events of logs: real logs against golden files, and arbitrary bytes in pieces of any size.
 
 mod any_bytes;
 mod text;
@@ -12,7 +12,7 @@ use vectored_strace::{Reader, read_logs};
 
 use crate::text::{events_of, text_of_logs};
 
-/// Each file of `testdata` is a log; each folder has the parts of a log. A new log makes a new golden file.
+/// Each file of `testdata` is a log. Each folder has the parts of a log. A new log makes a new golden file.
 #[test]
 fn real_logs_give_the_events_of_their_golden_files() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
@@ -41,7 +41,7 @@ fn compressed_logs_are_read_even_if_they_end_early() {
     };
     let whole = read(&gzip);
     assert_eq!((whole.calls, whole.truncated), (5000, false));
-    // Without the last bytes of its trailer, the log has all lines.
+    // Without the last bytes of the gzip trailer, the log still has all lines.
     for missing in [4, 20] {
         assert!(read(&gzip[..gzip.len() - missing]).truncated);
     }
@@ -139,7 +139,7 @@ fn a_thread_that_was_announced_is_not_the_first_one() {
     for announcement in [
         "clone(flags=SIGCHLD) = 12",
         "strace: Process 12 attached",
-        // Process 12 is in a call, and the other process begins a call.
+        // While process 12 is in a call, the other process begins a call.
         "vfork( <unfinished ...>",
     ] {
         let log = format!("{announcement}\n[pid 12] close(3) = 0\n");

@@ -57,7 +57,7 @@ fn text_of_action(action: &Action) -> String {
     }
 }
 
-/// Lists of bytes as text: `[47, 116]` as `"/t"`. Only transfers have lists of numbers that are not bytes.
+/// Lists of bytes as text: `[47, 116]` as `"/t"`. Only transfers have other lists, of numbers that are no bytes.
 fn with_text(debug: &str) -> String {
     let mut text = String::new();
     let mut rest = debug;
