@@ -1,4 +1,4 @@
-//! Signals while a command runs: the command gets them, and this program ends afterwards.
+//! Signals while a command runs: the command gets the signals, and this program ends afterwards.
 
 use std::cell::Cell;
 use std::process::ExitStatus;

@@ -151,7 +151,6 @@ impl MeasurePlan {
 #[derive(Debug)]
 pub struct FilePlan {
     pub directory: PathBuf,
-    /// The target for which the file is.
     pub target: Target,
     /// The largest [`CellSpec::half_batch_bytes`] of the cells of this target.
     pub call_bytes: u64,
@@ -184,7 +183,7 @@ fn sources(args: &MeasureArgs, target: Target) -> Vec<Option<Target>> {
     sources.iter().copied().map(Some).collect()
 }
 
-/// The alignment of the files of a target, if they are asked for past the page cache.
+/// The alignment of the files of a target. `None` without `--direct`, on Windows, and for targets other than files.
 fn alignment(args: &MeasureArgs, one: &TargetPath) -> Result<Option<DirectIo>, Failure> {
     let is_asked = !args.axes.of("direct").is_empty();
     if !is_asked || !one.target.is_file() || cfg!(windows) {

@@ -23,8 +23,8 @@ enum Place {
     Standard,
     /// A file that is replaced, with symbolic links resolved.
     Path(PathBuf),
-    /// A device or FIFO, open from the check on: nothing can be written to a FIFO without a reader, and a FIFO ends for the
-    /// reader when the only writer closes it.
+    /// A device or FIFO. The check fails if nobody reads a FIFO. The file stays open from the check on: a FIFO ends
+    /// for the reader when the only writer closes it.
     Special(File),
 }
 
@@ -153,7 +153,6 @@ fn open(path: &Path, found: &fs::Metadata) -> io::Result<File> {
     Ok(file)
 }
 
-/// Opens an existing file for writing.
 #[cfg(windows)]
 fn open(path: &Path, _: &fs::Metadata) -> io::Result<File> {
     File::options().write(true).open(path)

@@ -237,7 +237,7 @@ fn is_script(path: &Path) -> bool {
     is_script_name(&path.to_string_lossy()) || File::open(path).is_ok_and(begins_so)
 }
 
-/// The name of a copy beside a program. The extension stays at the end, since some interpreters go by it.
+/// The name of a copy beside a program. The extension stays at the end, since some interpreters need it there.
 fn name_of_copy(name: &str) -> String {
     let extension = Path::new(name).extension().and_then(OsStr::to_str);
     let (stem, end) = match extension {

@@ -30,7 +30,7 @@ const PIPE_BYTES: usize = 1 << 20;
 
 /// The options of strace, except `-o` and the options that choose calls.
 const OPTIONS: [&str; 8] = [
-    // strace becomes a grandchild, so that the command is our child and its exit status and signals are ours to see.
+    // strace becomes a grandchild. So the command is our child, and we see its exit status and signals.
     "-D", "-q", "-f", "-s1", "-v", "-yy", "-ttt", "-T",
 ];
 
@@ -46,7 +46,8 @@ pub fn tracer(log: &str, leaves_out: bool) -> Vec<String> {
     words.into_iter().map(str::to_owned).collect()
 }
 
-/// The name that strace opens as its log: a pipe of this process. So the command inherits no descriptor, and no file has to be removed.
+/// The name under which strace opens a pipe for its log. So the command inherits no descriptor, and no file has to be
+/// removed.
 pub fn path_of(log: &PipeWriter) -> String {
     format!("/proc/{}/fd/{}", std::process::id(), log.as_raw_fd())
 }
@@ -193,7 +194,6 @@ pub fn check() -> Result<(), Failure> {
     )))
 }
 
-/// Runs a command under strace.
 pub fn run(
     words: &[OsString],
     signals: &CommandSignals,

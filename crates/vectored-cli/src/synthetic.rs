@@ -7,7 +7,7 @@ use vectored_measure::measure::{SyntheticMachine, log_normal};
 
 pub const STARTED_AT: &str = "2000-01-01T00:00:00Z";
 
-/// A machine on which a call takes `call_ns`. Its samples advance `clock`.
+/// A machine on which a call takes `call_ns`. The samples advance `clock`.
 pub fn machine(call_ns: f64, clock: &FakeClock, seed: u64) -> SyntheticMachine {
     let model = CostModel::default().with(|costs| {
         costs.call_ns = call_ns;

@@ -126,7 +126,7 @@ fn absolute(path: &Path) -> String {
 fn absolute(path: &Path) -> String {
     let absolute = path.canonicalize().ok();
     let absolute = absolute.and_then(|path| path.into_os_string().into_string().ok());
-    // The path is text: it was typed as text.
+    // The path has only text, because it was typed as text.
     absolute.unwrap_or_else(|| path.to_string_lossy().into_owned())
 }
 

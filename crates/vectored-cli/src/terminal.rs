@@ -29,7 +29,7 @@ const MAX_WIDTH: usize = u16::MAX as usize;
 pub struct Screen(TerminalOptions);
 
 impl Screen {
-    /// For standard output, or for a file given with `--output`, which has colours only with `--color always`.
+    /// For standard output or a file of `--output`. A file has colours only with `--color always`.
     pub fn of_output(to_file: bool) -> Self {
         if to_file {
             let color = ColorChoice::global() == ColorChoice::Always;

@@ -231,8 +231,7 @@ pub fn seal_length(file: &fs::File) -> io::Result<()> {
 
 /// Sets the largest size of a file that this process may write to; `None` lifts the limit.
 ///
-/// Ignore the signal that goes with the limit first:
-/// [`ignore_file_size_signal`](crate::signals::ignore_file_size_signal).
+/// First ignore the signal of this limit: [`ignore_file_size_signal`](crate::signals::ignore_file_size_signal).
 pub fn limit_file_size(bytes: Option<u64>) -> io::Result<()> {
     let maximum = getrlimit(Resource::Fsize).maximum;
     let limit = Rlimit {

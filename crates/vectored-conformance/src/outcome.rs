@@ -25,7 +25,6 @@ impl From<Result<u64, TransferError>> for Outcome {
     }
 }
 
-/// The outcome of one call.
 impl From<io::Result<usize>> for Outcome {
     fn from(result: io::Result<usize>) -> Outcome {
         Outcome {

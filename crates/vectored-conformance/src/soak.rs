@@ -1,4 +1,4 @@
-//! The suite at random: one seed decides on lists, ways to move them, descriptors and faults.
+//! The suite with random lists, ways, descriptors and faults.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -92,7 +92,7 @@ const FAULTS: [Fault; 8] = [
 /// Moves lists until the time is over. After each list, calls `report` with the totals so far. If the transfer lost
 /// bytes, `report` also gets a description of the transfer.
 ///
-/// Sets the file size limit of the whole process for moments, and ignores `SIGXFSZ`.
+/// For moments, sets the file size limit of the whole process. Ignores `SIGXFSZ`.
 pub fn run(
     mut options: Options,
     mut report: impl FnMut(&Totals, Option<String>),

@@ -8,7 +8,7 @@ use vectored_results::model::Rank;
 use crate::failure::Failure;
 
 pub struct Nodes {
-    /// The node of each rank: the name in the first line and, since several nodes may have one name, the boot ID.
+    /// The node of each rank: the name in the first line, then the boot ID, since several nodes may have one name.
     pub of_ranks: Vec<String>,
     pub rank: usize,
 }

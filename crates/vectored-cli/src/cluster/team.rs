@@ -15,7 +15,7 @@ use crate::failure::Failure;
 
 /// The ranks of this run, seen by one of them.
 pub struct Team {
-    /// The connection between the ranks. When it is dropped, MPI is ended.
+    /// The connection between the ranks. Dropping the connection ends MPI.
     pub group: Box<dyn Group>,
     pub nodes: Nodes,
 }

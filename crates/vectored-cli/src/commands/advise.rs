@@ -69,7 +69,7 @@ fn options(args: &AdviseArgs, is_live: bool) -> Options {
     Options {
         max_delay_ns: u64::try_from(args.max_delay.as_nanos()).unwrap_or(u64::MAX),
         buffer_bytes: args.buffer,
-        // Calls that are not traced here cannot matter.
+        // A run here traces all calls that can matter.
         shows_all: args.trace.is_empty(),
         deflates: !is_live,
         look: Some(look),

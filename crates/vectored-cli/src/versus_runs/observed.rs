@@ -244,7 +244,7 @@ pub fn name_of(path: &Path) -> String {
     format!("file '{}'", path.display())
 }
 
-/// What changes when a file is written: device, number, size, times.
+/// What changes when a file is written: device, inode, size, times.
 pub type Identity = (u64, u64, u64, (i64, i64), (i64, i64));
 
 pub fn identity(path: &Path) -> Option<Identity> {

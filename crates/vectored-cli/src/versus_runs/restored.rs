@@ -1,5 +1,5 @@
-//! The files of `--same`. Before each run they are restored to their content before the first run: a program that edits a
-//! file in place would otherwise find the content that the last run left.
+//! The files of `--same`. Before each run, the files are restored to their content before the first run. A program
+//! that edits a file in place would otherwise find the content that the last run left.
 
 use std::fs::{self, File, FileTimes, OpenOptions, Permissions};
 use std::io::{self, Seek as _};

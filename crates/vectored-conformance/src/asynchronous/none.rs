@@ -1,5 +1,5 @@
-//! Replaces the modules beside it where `vectored` has no `uring`: on other systems than Linux, and on processors
-//! that the crate io-uring does not know.
+//! Replaces the other modules of this folder if `vectored` has no `uring`: on other systems than Linux, and on
+//! processors that the crate io-uring does not know.
 
 pub mod rings {
     pub fn ring_write_ways() -> &'static [crate::way::WriteWay] {

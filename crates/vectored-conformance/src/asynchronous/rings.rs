@@ -1,8 +1,8 @@
 //! The functions of `vectored::uring`, as entries beside the entries of `write_ways` and
 //! `read_ways`.
 //!
-//! They are in tables of their own: the tests in which strace lets system calls fail do not reach the calls of io_uring,
-//! and a machine may have none.
+//! These entries are in tables of their own. The tests in which strace lets system calls fail do not reach the calls
+//! of io_uring, and a machine may have no io_uring.
 
 use std::io::{self, IoSlice};
 use std::os::fd::{BorrowedFd, OwnedFd};

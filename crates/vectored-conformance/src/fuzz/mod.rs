@@ -114,8 +114,8 @@ pub fn cursor(data: &[u8]) {
     assert!(moved == model, "the bytes are not those of the list");
 }
 
-/// Tests the plan of writes through [`Gather`] with any lists and any model. The target is a pipe of one page
-/// that is emptied whenever it is full.
+/// Tests the plan of writes through [`Gather`] with any lists and any model. The target is a pipe of one page.
+/// Whenever the pipe is full, it is emptied.
 pub fn plan(data: &[u8]) {
     let mut input = Input(data.iter());
     let mut gather = Gather::with_model(input.cost_model());

@@ -23,13 +23,13 @@ extern "C" fn count(_signal: libc::c_int) {
 /// A thread that sends `SIGALRM` again and again to the thread that made this value. Dropping the value ends the
 /// sending.
 ///
-/// The handler is set without `SA_RESTART`, so signals interrupt system calls. With setitimer(2) the kernel would choose the
-/// thread, and seldom the thread that moves bytes.
+/// The handler is set without `SA_RESTART`, so signals interrupt system calls. With setitimer(2), the kernel would
+/// choose the thread: seldom the thread that moves bytes.
 #[derive(Debug)]
 pub struct SignalStorm {
     /// Dropping the sender ends the thread.
     thread: Option<(Sender<()>, JoinHandle<()>)>,
-    /// Keeps the value on the thread that made it, which gets the signals.
+    /// Keeps the value on the thread that made the value: this thread gets the signals.
     not_send: PhantomData<*const ()>,
 }
 

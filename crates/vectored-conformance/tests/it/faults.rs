@@ -166,7 +166,8 @@ const PLAIN: [&str; 6] = [
     "SegmentQueue::write_some",
 ];
 
-/// Writes a list of at least three calls in every other way. strace answers a call by the rule of the role.
+/// Writes a list of at least three calls by every way that is not in [`PLAIN`]. strace answers a call by the rule of
+/// the role.
 ///
 /// strace counts the calls of each thread, so each way gets a new thread.
 fn answered_by_the_kernel(check: fn(&WriteWay, &[u8], &Delivery)) {
