@@ -76,7 +76,7 @@ pub fn works(command: &mut Command) -> bool {
 }
 
 /// Whether a program is in a folder of `PATH`. Not every program can be asked for its version: `mkfs.xfs` and others know no
-/// `--version`, and some begin their work without any argument.
+/// `--version`, and some programs begin their work without any argument.
 pub fn is_on_path(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())

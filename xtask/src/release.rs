@@ -18,9 +18,9 @@ const ACTIONLINT: &str = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12";
 /// The command that installs cargo-deny, in a version that was tried.
 const INSTALL_DENY: &str = "install --quiet --locked cargo-deny@0.20.2";
 
-/// Runs the checks of `deny.toml`. Building cargo-deny takes minutes: only the continuous integration builds it, and fails if
-/// it cannot. Elsewhere the checks are skipped if cargo-deny is missing. The check of advisories is skipped everywhere if its
-/// database cannot be reached.
+/// Runs the checks of `deny.toml`. Building cargo-deny takes minutes, so only the continuous integration builds cargo-deny, and
+/// fails if the build fails. Elsewhere the checks are skipped if cargo-deny is missing. The check of advisories is skipped
+/// everywhere if its database cannot be reached.
 pub fn deny() -> Result<()> {
     let is_there = || works(&mut cargo_words("deny --version"));
     if !is_there() && (!in_ci() || run_command(&mut cargo_words(INSTALL_DENY)).is_err()) {

@@ -11,9 +11,9 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::commands::{cargo, is_on_path, run as run_command, target_folder, works};
 use crate::skips::in_ci;
 
-/// A program a line, and the Debian packages that bring it. Every test run needs the first program. Without another program,
-/// the tests that need it are skipped, and say so. The package `libclang-rt-dev` has the sanitizers of clang++; libclang
-/// reads the headers of MPI.
+/// A program a line, and the Debian packages that bring the program. Every test run needs the first program. If another program
+/// is missing, the tests that need this program are skipped, and say so. The package `libclang-rt-dev` has the sanitizers of
+/// clang++; libclang reads the headers of MPI.
 const PROGRAMS: &str = "\
 cc gcc libc6-dev
 mkfs.ext4 e2fsprogs

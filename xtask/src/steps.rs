@@ -14,8 +14,8 @@ use crate::{root, skips};
 /// The lists that run at the same time. Each machine that runs all steps has two processors.
 const LANES: usize = 2;
 
-/// The seconds after which a step of a list is killed. Some minutes are usual, and four times as many on a busy machine. A step
-/// that hangs would otherwise use up the time of the whole run, and nothing would tell which step it was.
+/// The seconds after which a step of a list is killed. Usual steps take some minutes, and four times as long on a busy machine.
+/// Without this limit, a step that hangs would use up the time of the whole run, and nothing would tell which step hangs.
 const LONGEST: &str = "3600";
 
 /// The exit status of `timeout` when it has killed the step.

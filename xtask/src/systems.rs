@@ -1,6 +1,6 @@
 //! `cargo xtask systems`: builds the project for other systems, and runs there what can be run here.
 //!
-//! Each system is a step. What could not be done for it is a skip with its reason. An error of the compiler or the
+//! Each system is a step. What could not be done for a system is a skip with its reason. An error of the compiler or the
 //! linker, or a test that fails, is a failure.
 
 use std::fs;

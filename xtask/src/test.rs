@@ -1,9 +1,9 @@
 //! `cargo xtask test`: all that the continuous integration runs.
 //!
-//! The steps are in lists. A list runs in its order, and two lists run at a time, for machines with two processors. Lists that run
-//! at the same time build in different folders, so that neither waits for a folder that the other has locked. All tests,
-//! examples and benches come from one build with all features, since cargo builds a package again for each set of features
-//! and each profile.
+//! The steps are in lists. The steps of a list run in order. Two lists run at a time, since machines with two processors run
+//! them. Lists that run at the same time build in different folders, so that neither list waits for a locked folder. All tests,
+//! examples and benches come from one build with all features, since cargo builds a package again for each set of features and
+//! each profile.
 
 use std::process::Command;
 
@@ -60,8 +60,8 @@ pub fn run_step(name: &str) -> Result<()> {
         .work)()
 }
 
-/// This program, with a step to run. Nothing is built incrementally: a whole run would write files for that, and never use
-/// them. Without debug information, compilers take a sixth less time; a panic still names its line.
+/// This program, with a step to run. Nothing is built incrementally: a whole run would write files for incremental builds, and
+/// never use these files. Without debug information, compilers take a sixth less time; a panic still names its line.
 fn in_own_process(step: &str) -> Command {
     // This program, not `cargo xtask`, which would build it and wait for another build.
     let program = std::env::current_exe().unwrap_or_else(|_| "xtask".into());
@@ -179,8 +179,8 @@ fn in_debug() -> Vec<Step> {
     ]
 }
 
-/// The lints, tests and doc tests of `benchmarks/`, each of its benches once, and the targets of the fuzzer. They build in the
-/// folder of the main workspace, which has built most of their dependencies.
+/// The lints, tests and doc tests of `benchmarks/`, each of its benches once, and the targets of the fuzzer. All build in the
+/// folder of the main workspace, since this folder already has most of their dependencies.
 fn benchmarks() -> Vec<Step> {
     let at = format!("{BENCHMARKS} --target-dir target --locked");
     let step = |name, words: &str| cargo_step(name, words.replace("BENCHMARKS", &at));

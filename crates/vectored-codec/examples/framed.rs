@@ -1,5 +1,5 @@
-//! Framed messages over tokio: each has its length before it. Messages that arrive while the socket is full are sent
-//! together, by one call.
+//! Framed messages over tokio: the length of a message stands before the message. Messages that arrive while the socket is full
+//! are sent together, by one call.
 //!
 //! ```text
 //! cargo run -p vectored-codec --example framed

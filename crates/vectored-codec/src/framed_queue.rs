@@ -12,20 +12,20 @@ use vectored::SegmentQueue;
 
 /// A `Sink` that encodes items into a [`SegmentQueue`] and writes them by as few calls as possible.
 ///
-/// It takes the place of `tokio_util::codec::FramedWrite`, which writes and flushes whenever it holds 8 KiB. A
-/// `FramedQueue` takes items until the queue [is full](SegmentQueue::is_full), and writes when it is flushed, closed or
-/// full. A full queue is written only until it is no longer full, without a flush of the writer.
+/// `tokio_util::codec::FramedWrite` writes and flushes whenever it holds 8 KiB. A `FramedQueue` in its place takes items until
+/// the queue [is full](SegmentQueue::is_full), and writes when it is flushed, closed or full. A full queue is written only
+/// until it is no longer full, without a flush of the writer.
 ///
-/// So flush the sink when there is nothing more to send for now. `send` flushes after each item, `send_all` and `forward`
-/// when their stream has no item ready. Before a flush, up to [`limit_bytes`](vectored::queue::QueuePolicy::limit_bytes)
-/// and one item may wait in the queue.
+/// So flush the sink when there is nothing more to send for now. `send` flushes after each item. `send_all` and `forward` flush
+/// when their stream has no item ready. Before a flush, the queue may hold up to
+/// [`limit_bytes`](vectored::queue::QueuePolicy::limit_bytes) bytes and one more item.
 ///
 /// If the writer fails, the method that called the writer returns the error, and the queue holds the bytes that the writer has
 /// not taken. A cancelled flush or close loses and repeats no byte. A cancelled `send` or `feed` has put in its whole item or
 /// nothing.
 ///
-/// Frames are read by `tokio_util::codec::FramedRead`. A `FramedQueue` passes reads on to its writer, so a
-/// `FramedRead` of a `FramedQueue` of a socket is both the stream and the sink, as `tokio_util::codec::Framed` is.
+/// `tokio_util::codec::FramedRead` reads frames. A `FramedQueue` passes reads on to its writer. So a `FramedRead` around a
+/// `FramedQueue` around a socket is both the stream and the sink, as `tokio_util::codec::Framed` is.
 ///
 /// # Examples
 ///

@@ -13,9 +13,9 @@ use vectored::SegmentQueue;
 /// [`max_frame_bytes`](LengthDelimitedEncoder::max_frame_bytes) sets another limit. On the side that reads,
 /// `LengthDelimitedCodec::set_max_frame_length` sets the limit.
 ///
-/// A short frame is copied, and a long frame is kept until it is written. Any owner of bytes can be made a `Bytes`
-/// without copying them: `Bytes::from` takes a `Vec`, a `String` and a [`Segment`](vectored::queue::Segment), and
-/// `Bytes::from_owner` any other owner.
+/// A short frame is copied, and a long frame is kept until it is written. Any owner of bytes becomes a `Bytes` without a copy:
+/// `Bytes::from` takes a `Vec`, a `String` and a [`Segment`](vectored::queue::Segment), and `Bytes::from_owner` takes any other
+/// owner.
 ///
 /// # Examples
 ///

@@ -6,7 +6,7 @@ use crate::text::Text;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Document {
     pub title: Text,
-    /// The explanation of this kind of result, in a sentence or two. Only the page has it.
+    /// The explanation of this kind of result, in a sentence or two. Only the page shows the explanation.
     pub lead: Text,
     /// The answer in sentences: what a reader must not miss. The answer stands last on a terminal, where it is in sight, and
     /// first in other formats.
@@ -14,7 +14,7 @@ pub struct Document {
     /// What disturbed the measurement, or makes the answer less certain. Warnings stand next to the answer.
     pub warnings: Vec<Block>,
     pub body: Vec<Block>,
-    /// All other figures. A terminal shows them only if the details are asked for.
+    /// All other figures. A terminal shows these figures only if the details are asked for.
     pub sections: Vec<Section>,
 }
 
@@ -49,7 +49,7 @@ pub enum Block {
     Item(Item),
     Table(Table),
     Maps(Maps),
-    /// Curves. Only the page draws them; a table has their figures.
+    /// Curves. Only the page draws curves; a table has the figures.
     Chart(Chart),
     /// How to read the figures.
     Note(Text),
@@ -109,7 +109,7 @@ pub struct Choices {
 }
 
 impl Choices {
-    /// The parts of a text, and whether each is code; one part if the backticks are no pairs.
+    /// The parts of a text, and whether each part is code. A text whose backticks form no pairs is one part.
     pub(crate) fn parts(text: &str) -> Vec<(bool, &str)> {
         let parts: Vec<&str> = text.split('`').collect();
         if parts.len().is_multiple_of(2) {
@@ -168,8 +168,8 @@ pub struct Column {
     /// The head of a group of neighbouring columns, such as "here, seconds:". Empty if the column is in no group.
     pub group: Text,
     pub align: Align,
-    /// The order in which columns are left out where a table is too wide for a terminal: first those with 1, then
-    /// those with 2, and so on. Columns with 0 stay.
+    /// The order in which columns are left out where a table is too wide for a terminal: first columns with 1, then columns
+    /// with 2, and so on. Columns with 0 stay.
     pub drop_order: u8,
 }
 

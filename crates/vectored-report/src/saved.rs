@@ -83,7 +83,7 @@ pub fn value_of(data: &impl Serialize) -> serde_json::Result<Value> {
     serde_json::from_str(&serde_json::to_string(data)?)
 }
 
-/// Plain data as an object, with one more field before its own.
+/// Plain data as an object, with one more field in front.
 pub fn with_field(name: &str, value: impl Into<Value>, of: &impl Serialize) -> Value {
     let mut all = literal!({ name: value.into() });
     let others = value_of(of).expect("plain data");

@@ -37,7 +37,7 @@ pub fn sort_by<T>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
     }
 }
 
-/// Not generic: the one sort that is compiled.
+/// This function is not generic, so only this sort is compiled.
 #[inline(never)]
 fn sorted_indices(count: usize, compare: &dyn Fn(usize, usize) -> Ordering) -> Vec<usize> {
     let mut indices: Vec<usize> = (0..count).collect();

@@ -128,8 +128,8 @@ impl Captured {
         self.head.split_inclusive(|byte| *byte == b'\n').collect()
     }
 
-    /// This output without what varies. [`Varying::Lines`]: those lines lose their text. [`Varying::Order`]: the lines are
-    /// sorted. [`Varying::Numbers`]: each number becomes 0.
+    /// This output without the part that varies. [`Varying::Lines`]: the lines with these numbers lose their text.
+    /// [`Varying::Order`]: the lines are sorted. [`Varying::Numbers`]: each number becomes 0.
     pub fn without(&self, varying: &Varying) -> Captured {
         let mut lines = self.lines();
         match varying {

@@ -143,8 +143,8 @@ fn compared(
     })
 }
 
-/// Whether the rounds so far are enough. At a number of `LOOKS` they are enough if the intervals of the times are narrow; at
-/// the last number they are enough in any case. The answer never depends on whether a difference was found.
+/// Whether the rounds so far are enough. At a number of `LOOKS`, the rounds are enough if the intervals of the times are
+/// narrow. At the last number, the rounds are enough in any case. The answer never depends on whether a difference was found.
 pub fn is_enough<'a>(old: &[Run], again: &[Run], new: impl IntoIterator<Item = &'a [Run]>) -> bool {
     let rounds = old.len();
     if rounds >= LOOKS[LOOKS.len() - 1] {

@@ -9,7 +9,7 @@ use vectored_strace::{frame, is_of_c_library};
 
 use crate::model::CallStack;
 
-/// The most functions of a stack that are kept: the innermost ones.
+/// The most functions of a stack that are kept. The innermost functions are kept.
 const KEPT_FRAMES: usize = 6;
 
 const KEPT_STACKS: usize = 20;
@@ -17,7 +17,7 @@ const KEPT_STACKS: usize = 20;
 /// Functions of the C library that start a statically linked program.
 const STARTS: &str = "_start __libc_start_main __libc_start_call_main start_thread clone";
 
-/// The frame that strace writes if it cannot unwind further. Its address differs from run to run.
+/// The frame that strace writes if it cannot unwind further. The address of the frame differs from run to run.
 const UNKNOWN: &[u8] = b"unexpected_backtracing_error";
 
 /// How often each stack makes each call.
@@ -82,7 +82,7 @@ fn functions(frames: &[Vec<u8>]) -> Vec<String> {
     functions
 }
 
-/// The function, or the name of the file if it has no symbols.
+/// The function, or the name of the file if the file has no symbols.
 fn in_words(frame: &[u8]) -> String {
     function(frame).unwrap_or_else(|| {
         let text = String::from_utf8_lossy(frame);

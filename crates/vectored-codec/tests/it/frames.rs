@@ -13,7 +13,7 @@ use vectored::SegmentQueue;
 use vectored::queue::QueuePolicy;
 use vectored_codec::{FramedQueue, LengthDelimitedEncoder, QueueEncoder, TokioEncoder};
 
-/// Segments of these sizes, whose bytes show where they belong.
+/// Segments of these sizes. The bytes of a segment show its place in the list.
 fn payload(sizes: &[usize]) -> Vec<Vec<u8>> {
     let mut bytes = (1..=251u8).cycle();
     sizes

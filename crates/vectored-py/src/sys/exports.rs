@@ -107,7 +107,7 @@ impl<'py> Exports<'py> {
         Ok(())
     }
 
-    /// The bytes of the first buffer, 0 without one.
+    /// The number of bytes of the first buffer; 0 without a buffer.
     pub fn first_bytes(&self) -> usize {
         self.entries.first().map_or(0, |entry| entry.iov_len)
     }

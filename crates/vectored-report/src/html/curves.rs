@@ -54,7 +54,7 @@ pub(super) fn figure(chart: &Chart) -> Markup {
     }
 }
 
-/// The class of a series, which has its colour and dashes.
+/// The class of a series. The style sheet gives the class a colour and dashes.
 pub(super) fn series(series: Series) -> String {
     let other = if series.is_other { " other" } else { "" };
     format!("s{}{other}", series.hue.min(5))
@@ -214,7 +214,7 @@ impl<'a> Plot<'a> {
         }
     }
 
-    /// A point, or an arrow at the upper edge if the point lies beyond it. A pointer near the point shows the words.
+    /// A point, or an arrow at the upper edge if the point lies beyond this edge. A pointer near the point shows the words.
     fn point(&self, point: &Point, class: &str) -> Markup {
         let (x, y) = self.place(point, point.value);
         let (x, y) = (percent(x), pixels(y));

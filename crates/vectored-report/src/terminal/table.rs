@@ -85,7 +85,7 @@ impl Shown<'_> {
 }
 
 impl<'a> View<'a> {
-    /// Columns as narrow as their cells and the words of their heads.
+    /// Columns as narrow as their cells and the words of their heads allow.
     fn of(table: &'a Table, columns: &[usize], is_short: bool) -> Self {
         let text = |cell: &'a Cell| match &cell.short {
             Some(short) if is_short => &**short,

@@ -13,7 +13,7 @@ use crate::model::workload::{PageCache, Workload};
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CellSpec {
     pub conditions: Conditions,
-    /// The list of segments; of a copy its bytes, as one segment.
+    /// The list of segments. The bytes of a copy are one segment.
     pub workload: Workload,
     pub alignment: Option<DirectIo>,
 }

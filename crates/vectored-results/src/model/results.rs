@@ -273,7 +273,7 @@ pub struct ListShape<'a> {
 }
 
 impl Cell {
-    /// The shape of its list. The list of a fixed mix has the shape of equally many equal segments, but no
+    /// The shape of the cell's list. The list of a fixed mix has the shape of equally many equal segments, but no
     /// [size](Cell::swept_bytes).
     pub fn shape(&self) -> ListShape<'_> {
         ListShape {
@@ -282,8 +282,8 @@ impl Cell {
         }
     }
 
-    /// The size in which it differs from lists of the same shape: the size of all segments, or of the swept run
-    /// of a mix. `None` for a fixed mix.
+    /// The size in which the list differs from lists of the same shape: the size of all segments, or of the swept run of a mix.
+    /// `None` for a fixed mix.
     pub fn swept_bytes(&self) -> Option<usize> {
         match &self.swept_mix {
             Some(mix) => mix.bytes_of(self.segment_sizes.as_deref()?),

@@ -11,7 +11,7 @@ use crate::model::conditions::Operation;
 
 /// The name of a technique, the same on the command line, in JSON and in tables.
 ///
-/// Results have names alone, so they can be read where nothing implements the technique.
+/// Results have only the names of techniques, so a program that implements no technique can read results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct TechniqueName(&'static str);
 

@@ -12,8 +12,8 @@ const LEAD: &str = "\
 Several machines, kernels or file systems beside each other: the size of a segment below which copying, and above which \
 gathering, is faster on each.";
 
-/// A row for each target and each run that measured it, a column for each segment count or swept mix; and a sentence for
-/// each target that not every run has.
+/// A row for each target and each run that measured the target. A column for each segment count or swept mix. A sentence for
+/// each target that some run lacks.
 pub fn machines_document(runs: &[&Results]) -> Document {
     let all = || runs.iter().flat_map(|run| &run.cells);
     let (shapes, titles) = (shapes(all()), Titles::among(all()));

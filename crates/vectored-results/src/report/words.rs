@@ -13,11 +13,11 @@ pub(crate) struct Words {
     pub short: &'static str,
     /// An order: "copy".
     pub verb: &'static str,
-    /// A way: never "one by one".
+    /// A way, as in "never one by one": "one by one".
     pub way: &'static str,
     /// The subject of a sentence: "copying".
     pub gerund: &'static str,
-    /// The number of its colour and dashes: see [`Series`](vectored_report::Series).
+    /// The number of the technique's colour and dashes: see [`Series`](vectored_report::Series).
     pub hue: u8,
 }
 

@@ -172,8 +172,8 @@ fn of_cell<'a>(list: &List<'a>, technique: TechniqueName) -> Option<Item<'a>> {
     })
 }
 
-/// The mean of each technique over the cells of a target. Cells with a thread at the other end are no part of the mean:
-/// their variation would mask all other cells.
+/// The mean of each technique over the cells of a target. The mean leaves out cells with a thread at the other end: the
+/// variation of such cells would mask all other cells.
 fn of_targets<'a>(cells: &[Item<'a>]) -> Vec<Item<'a>> {
     let groups = by_key(
         cells
@@ -231,8 +231,8 @@ fn weighed(items: &[Item<'_>], least_sd: f64) -> (Vec<Compared>, f64) {
     (items.iter().map(compared).collect(), usual.sqrt())
 }
 
-/// The median variance between runs. With one run on each side it is derived from the median difference,
-/// since most cells have not changed.
+/// The median variance between runs. With one run on each side, the variance is derived from the median difference, since most
+/// cells have not changed.
 fn usual_variance(items: &[Item<'_>]) -> f64 {
     let own: Vec<f64> = items.iter().filter_map(Item::variance).collect();
     if let (Some(typical), Some(first)) = (median(&own), items.first()) {

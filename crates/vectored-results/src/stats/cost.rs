@@ -13,8 +13,8 @@ use crate::stats::summary::ten_thousandths;
 
 const MIN_CELLS: usize = 6;
 
-/// A cost model for each set of conditions with enough `cells`, judged by cross-validation: in each cell
-/// by a fit to the others.
+/// A cost model for each set of conditions with enough `cells`. The model is judged by cross-validation: in each cell by a fit
+/// to the other cells.
 pub fn fitted_models(cells: &[&Cell]) -> Vec<FittedModel> {
     let groups = each_once(cells.iter().map(|cell| (&cell.conditions, cell.drain)));
     let models = groups.into_iter();
@@ -69,9 +69,8 @@ fn judge_by(model: &mut FittedModel, mut regrets: Vec<f64>) {
     (model.regret_median, model.regret_p95) = (at(0.5), at(0.95));
 }
 
-/// The regret of choosing between copying and referencing by `model` in `cell`: how much longer its
-/// choice takes than the fastest technique, paired by round. Comparing separate medians would include
-/// changes in the machine's speed.
+/// The regret of choosing between copying and referencing by `model` in `cell`: how much longer the chosen technique takes than
+/// the fastest technique, paired by round. Comparing separate medians would include changes in the machine's speed.
 fn regret(cell: &Cell, model: &CostModel) -> Option<f64> {
     let [each, copied, referenced] = techniques(cell.conditions.operation)?;
     // `vectored::Gather` makes this choice for a list of equal segments.

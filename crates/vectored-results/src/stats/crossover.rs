@@ -13,8 +13,8 @@ use crate::stats::verdict::{TIE_ZONE, lead, noise};
 /// No size is added between two sizes whose ratio is below this.
 const NEAR: f64 = 1.25;
 
-/// How much the ratio of two techniques varies from run to run beyond what the rounds of one run show. In 47 runs of one
-/// machine, 98 % of the intervals of files contained the median crossover with 0.015, and 95 % of the intervals of sockets with 0.025.
+/// How much the ratio of two techniques varies between runs, beyond what the rounds of one run show. In 47 runs of one machine,
+/// 98 % of the intervals of files contained the median crossover with 0.015, and 95 % of the intervals of sockets with 0.025.
 fn between_runs(target: Target) -> f64 {
     if target.is_file() || target == Target::Null { 0.015 } else { 0.025 }
 }
@@ -23,9 +23,9 @@ fn between_runs(target: Target) -> f64 {
 /// low).
 const NARROW: f64 = 1.2;
 
-/// The minimum of rounds for the sizes next to a crossover, even if they are significant. These rounds
-/// come in several visits, seconds apart: a shared machine changes its state between visits, which can
-/// shift the ratio by some percent, and the rounds of one visit do not show that.
+/// The minimum of rounds for the sizes next to a crossover, even if these sizes are significant. The rounds come in several
+/// visits, seconds apart. A shared machine changes its state between visits. Such a change can shift the ratio by some percent,
+/// but the rounds of one visit do not show the shift.
 const SPREAD_ROUNDS: u32 = 160;
 
 /// The crossovers of `cells`, in the order of the cells and then by size. Cells of fixed mixes have none.
@@ -221,7 +221,7 @@ impl<'a> Bracket<'a> {
     fn interval_from(&self, index: usize) -> (f64, f64) {
         let Range { start, end: after } = self.doubtful();
         let [first, last] = self.ends();
-        // The ends of a bracket are mostly significant, so there is one on each side.
+        // The ends of a bracket are mostly significant, so each side has a significant size.
         let Some(before) = start.checked_sub(1).filter(|_| after < self.cells.len()) else {
             return (first, last);
         };
@@ -256,8 +256,8 @@ impl<'a> Bracket<'a> {
         past.clamp(1, self.cells.len() - 1)
     }
 
-    /// A size between the two sizes around the crossover, if all sizes are significant and these two are far apart. A size
-    /// that is not significant lies in the tie zone; then more rounds help as much as another size.
+    /// A size between the two sizes around the crossover, if all sizes are significant and these two are far apart. A size that
+    /// is not significant lies in the tie zone: more rounds at this size help as much as another size.
     fn size_wanted(&self) -> Option<usize> {
         let past = self.past();
         let before = self.ln_bytes[past - 1];

@@ -76,7 +76,8 @@ impl Cell {
     }
 }
 
-/// Chooses the simplest candidate whose bound is at most [`CLOSE`]. If there is one, an open cell becomes [`Verdict::Close`].
+/// Chooses the simplest candidate whose bound is at most [`CLOSE`]. If such a candidate exists, an open cell becomes
+/// [`Verdict::Close`].
 fn choose(cell: &mut Cell, rivals: &[TechniqueName]) {
     (cell.choice, cell.at_most) = (None, None);
     if cell.verdict == Verdict::Faster || cell.rounds < MIN_ROUNDS as u32 {

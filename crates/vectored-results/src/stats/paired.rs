@@ -21,7 +21,7 @@ const INTERVAL_LEVEL: f64 = 0.95;
 /// Pharmacokinet. Biopharm. 15, 1987).
 const EQUIVALENCE_LEVEL: f64 = 0.90;
 
-/// With more batches the error is known better, with fewer it includes longer correlations.
+/// With more batches the error is known better. With fewer batches the error includes longer correlations.
 const BATCHES: RangeInclusive<usize> = 8..=16;
 
 const MIN_ROUNDS: usize = 6;
@@ -31,7 +31,7 @@ const HUBER_K: f64 = 1.345;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PairStats {
-    /// Rounds that sampled both.
+    /// The number of rounds that sampled both techniques.
     pub rounds: usize,
     pub ratio: f64,
     /// The smallest and the largest ratio of a round.
@@ -62,8 +62,8 @@ impl PairStats {
     }
 }
 
-/// Compares two series by round. `log_ratios` holds `ln(a ÷ b)` of each round that sampled both, in order
-/// of time; none may be NaN.
+/// Compares two series by round. `log_ratios` holds `ln(a ÷ b)` of each round that sampled both series, in order of time. No
+/// value may be NaN.
 pub fn paired(log_ratios: &[f64]) -> Option<PairStats> {
     let mut values = log_ratios.to_vec();
     let mean = huber(&mut values)?;

@@ -46,7 +46,7 @@ pub fn judge_ranks(ranks: &mut [Rank], cells: &[&Cell]) {
     let techniques = cells.iter().flat_map(|cell| &cell.techniques);
     let of_all: Vec<(&TechniqueResult, &RankFigures, f64)> = techniques
         .filter_map(|technique| {
-            // One rank alone is neither slower than others nor the last of them.
+            // A rank without other ranks is neither slower than others nor the last.
             let figures = technique.ranks.as_ref();
             let figures = figures.filter(|figures| figures.rank_median_ns.len() > 1)?;
             Some((technique, figures, median(&figures.rank_median_ns)?))

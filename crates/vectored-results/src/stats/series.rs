@@ -7,8 +7,8 @@ use crate::stats::paired::{PairStats, paired};
 use crate::stats::verdict::log_ratios;
 
 /// Groups `cells` into series of one shape under the same conditions, each by the size that varies. Cells of fixed mixes are
-/// left out, and so are cells with a thread at the other end: their times depend on how two threads wait for each other.
-/// Copies to or from a stream stay: in any program their times depend on another thread.
+/// left out. Cells with a thread at the other end are left out, since their times depend on how two threads wait for each
+/// other. Copies to or from a stream stay: in any program their times depend on another thread.
 pub fn series<'a>(cells: &[&'a Cell]) -> Vec<Vec<&'a Cell>> {
     let is_alone = |cell: &Cell| !has_helper(cell) || cell.conditions.from.is_some();
     let is_of_series = |cell: &&Cell| cell.swept_bytes().is_some() && is_alone(cell);

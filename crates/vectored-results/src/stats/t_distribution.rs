@@ -38,7 +38,7 @@ fn incomplete_beta(x: f64, a: f64, b: f64, beta: f64) -> f64 {
     if x <= 0.0 || x >= 1.0 {
         return x.clamp(0.0, 1.0);
     }
-    // The series converges quickly on one side only; the other follows by symmetry.
+    // The series converges quickly on one side only. The other side follows by symmetry.
     if x > (a + 1.0) / (a + b + 2.0) {
         return 1.0 - incomplete_beta(1.0 - x, b, a, beta);
     }

@@ -8,8 +8,8 @@ use crate::stats::paired::{PairStats, paired};
 /// no smaller difference is `faster`.
 pub const TIE_ZONE: f64 = 0.02;
 
-/// The sweeps sample a cell until the intervals of all contenders are narrower than ± this. After the sweeps a cell gets
-/// further rounds only if it is open, up to the next of a few numbers of rounds at which verdicts are looked at.
+/// The sweeps sample a cell until the intervals of all contenders are narrower than ± this. After the sweeps, only an open cell
+/// gets further rounds, up to its next look.
 pub const WIDTH_TARGET: f64 = 0.005;
 
 /// The limit of a close cell: the simplest technique that may be the fastest takes at most this share longer than the fastest.
@@ -23,8 +23,8 @@ const SURELY_BEHIND: f64 = 1e-4;
 
 pub const MIN_ROUNDS: usize = 20;
 
-/// The looks: numbers of rounds at which a cell is evaluated. The last look of a cell depends on its
-/// samples, so each p-value is adjusted for all of them: see `look_factor`.
+/// The looks: numbers of rounds at which a cell is evaluated. The last look of a cell depends on the samples of the cell, so
+/// each p-value is adjusted for all looks: see `look_factor`.
 pub const LOOKS: [usize; 13] = [
     20, 40, 80, 160, 320, 640, 1280, 2560, 5120, 10_240, 20_480, 40_960, 81_920,
 ];
@@ -38,7 +38,7 @@ pub(crate) fn look_factor(rounds: usize) -> f64 {
 /// The evidence from the samples of one cell, before adjustment for the other cells.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evidence {
-    /// Index of the rival that the others are compared with, see `lead`.
+    /// Index of the rival that the other techniques are compared with, see `lead`.
     pub leader: usize,
     /// Each technique against the leader, `None` for the leader itself.
     pub against_leader: Vec<Option<PairStats>>,
@@ -140,8 +140,7 @@ pub fn weigh_cell(cell: &Cell, competing: &[TechniqueName]) -> Option<Evidence> 
         .unwrap_or(1.0);
 
     let within_zone = |pair: &PairStats| pair.is_within(TIE_ZONE);
-    // If the A/A pair differs by more than the tie zone, this cell cannot resolve such differences, and
-    // so cannot establish a tie either.
+    // If the A/A pair differs by more than the tie zone, this cell can resolve no such difference, and can establish no tie.
     let blind = veto > TIE_ZONE;
     let tied = rivals().flatten().any(within_zone);
     let is_won = |pair: &PairStats| beaten(pair) && pair.separated();
@@ -159,7 +158,7 @@ pub fn weigh_cell(cell: &Cell, competing: &[TechniqueName]) -> Option<Evidence> 
     let open_because = shared_rounds.map(|shared| match shared {
         _ if shared < MIN_ROUNDS => OpenBecause::Rounds,
         _ if hidden || is_last_look || half_width <= WIDTH_TARGET => OpenBecause::Noise,
-        // Only the adjustment for the looks and the other cells can keep the cell open then.
+        // In this case, only the adjustment for the looks and the other cells keeps the cell open.
         _ if rivals().all(|pair| pair.as_ref().is_some_and(is_won)) => OpenBecause::Rounds,
         _ => OpenBecause::Budget,
     });
@@ -179,8 +178,8 @@ pub fn weigh_cell(cell: &Cell, competing: &[TechniqueName]) -> Option<Evidence> 
     })
 }
 
-/// An estimate of the rounds that decide a pair, as a multiple of its present rounds: a difference is significant at about
-/// 1.6 times the half width of the interval, and a tie certain at about 0.85 times.
+/// An estimate of the rounds that decide a pair, as a multiple of its present rounds. A difference is significant at about 1.6
+/// times the half width of the interval. A tie is certain at about 0.85 times the half width.
 fn rounds_to_decide(pair: &PairStats) -> f64 {
     let (away, width) = (pair.ratio.ln().abs(), pair.half_width());
     let inside = (TIE_ZONE.ln_1p() - away).max(0.0);
@@ -202,11 +201,11 @@ pub fn decide<'a>(cells: impl IntoIterator<Item = &'a Evidence>) -> Vec<Verdict>
     std::iter::zip(cells, are_faster).map(verdict).collect()
 }
 
-/// The leader: the series whose largest ratio to another is the smallest. A series that takes less time than every other is
-/// always the leader, and no interval can put another ahead of it.
+/// The leader: the series whose largest ratio to another series is the smallest. A series that takes less time than every other
+/// series is always the leader, and no interval can put another series ahead of it.
 ///
 /// Ratios need not be transitive (a before b, b before c, c before a). Then the leader is the series that the fewest
-/// intervals put behind another.
+/// intervals put behind another series.
 ///
 /// `None` if no series was sampled.
 pub(crate) fn lead(series: &[&[Option<f64>]]) -> Option<usize> {
@@ -312,7 +311,7 @@ mod tests {
             );
             assert!((cell.noise_floor - (number(7) / 100.0 - 1.0)).abs() < 1e-9);
         }
-        // An A/A pair that does not differ hides nothing, however wide its interval is.
+        // An A/A pair that does not differ hides nothing, however wide the interval of the pair is.
         let [slow, fast] = [(104.0, 0), (100.0, 1)].map(|(ns, seed)| series(ns, 0.001, 40, seed));
         let wide = series(100.0, 0.5, 40, 9);
         let wide = weigh(&[&slow, &fast], 100.0, &wide);

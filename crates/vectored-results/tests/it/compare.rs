@@ -15,8 +15,8 @@ const TECHNIQUES: [TechniqueName; 4] = [
     TechniqueName::ADAPTIVE,
 ];
 
-/// A run of 51 cells whose figures vary as in ten real runs: a target
-/// and technique as a whole, each cell on its own, and some cells much more.
+/// A run of 51 cells whose figures vary as in ten real runs: the figures of a target and technique vary together, each cell
+/// varies by itself, and some cells vary much more.
 fn run(rng: &mut Rng, slower: impl Fn(Target, TechniqueName) -> f64) -> Results {
     let mut cells = Vec::new();
     for target in [Target::File, Target::Pipe, Target::Unix] {
@@ -159,7 +159,8 @@ fn a_slower_machine_is_no_difference_and_what_cannot_be_compared_is_told() {
     for cell in &mut new.cells {
         cell.floor_ns *= 1.5;
     }
-    // One cell is missing, and one differs, on each side. One result is missing, and one has no interval.
+    // The new run lacks one cell, and another cell was measured with a thread. The base lacks one result, and one result of the
+    // new run has no interval.
     new.cells.truncate(50);
     new.cells[0].drain = Some(Drain::ReaderThread);
     base.cells[1].techniques.remove(0);

@@ -11,7 +11,7 @@ use vectored_results::stats::{RefinementRequest, crossovers, judge, refinement_r
 
 use crate::samples::{WRITES, cell, sentences, table, technique};
 
-/// A run of lists of 2, 16 and 1000 segments on this machine, whose times vary by 0.5 %.
+/// A run on this machine, of lists of 2, 16 and 1000 segments. The times vary by 0.5 %.
 fn run_on(machine: CostModel) -> Results {
     let mut rng = fastrand::Rng::with_seed(7);
     let mut round = |ns: f64| ns * (1.0 + 0.01 * (rng.f64() - 0.5));
@@ -160,7 +160,7 @@ fn the_last_sentence_says_what_holds_on_every_target() {
     }
     results.cells.extend(others);
     for (winner, bytes, rules) in [
-        // A cell without a winner does not end the rule of its neighbours; a cell with another winner does.
+        // A cell without a winner does not end the rule of its neighbours. A cell with another winner ends the rule.
         (None, 64, "copy up to 1 KiB, gather from 4 KiB on"),
         (GATHER, 64, "copy up to 16 B, gather from 4 KiB on"),
         // Without a rule for both counts, each count has its own rule.

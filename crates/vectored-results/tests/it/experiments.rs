@@ -259,7 +259,7 @@ fn a_copy_of_a_prefix_is_scaled_without_the_start() {
     let row = &beside.rows[20];
     let technique = row.key.technique.as_str();
     assert_eq!((technique, row.copied_bytes), ("program", Some(200_000)));
-    // 4 µs for each byte and 20 ms for all of them, beside the start; the median of the noise is 1.
+    // 4 µs for each byte, 20 ms for all bytes, and the start. The median of the noise is 1.
     let whole_s = PUBLISHED_FILE_BYTES as f64 * 4e-6 + 0.02 + 0.015;
     let scaled_s = row.times.cpu_s.unwrap();
     assert!((scaled_s / whole_s - 1.0).abs() < 1e-9, "{scaled_s}");

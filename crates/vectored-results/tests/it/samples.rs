@@ -107,7 +107,7 @@ pub fn cell(
     }
 }
 
-/// The usual techniques: for each its tax, its ratio to the leader and, if known, the interval of that ratio.
+/// The usual techniques: for each technique its tax, its ratio to the leader and, if known, the interval of this ratio.
 fn four(figures: &str) -> Vec<TechniqueResult> {
     let names = WRITES.into_iter().chain([TechniqueName::ADAPTIVE]);
     let of = |(name, figures): (TechniqueName, &str)| {

@@ -54,9 +54,9 @@ fn summarize(row: &mut ExperimentRow) {
 }
 
 /// Scales the times of copies of a prefix to the whole file. The start of the process, timed by a copy of 0 bytes, is not
-/// scaled. A row that takes less than twice the start gets no time, since scaled noise would be its time. CPU and wall time are
-/// both scaled, or neither. If by chance a process waits longer in its start than in its copy, the scaled wall time may be
-/// below the CPU time: then the CPU time stands for both.
+/// scaled. A row that takes less than twice the start gets no time: the time would be scaled noise. CPU and wall time are both
+/// scaled, or neither. If by chance a process waits longer in its start than in its copy, the scaled wall time may be below the
+/// CPU time: then the wall time becomes the CPU time.
 fn scale(rows: &mut [ExperimentRow], file_bytes: u64) {
     let starts = rows.iter().filter(|row| row.is_start());
     let starts: Vec<ExperimentRow> = starts.cloned().collect();

@@ -11,7 +11,7 @@ pub struct Layout {
     /// The columns that name a line, each with its head. Rows of the same names share a line.
     pub names: &'static [(&'static str, Name)],
     pub group: Name,
-    /// The figures of each group; a column without any figure, or with figures of bases alone, is left out.
+    /// The figures of each group. A column without any figure, or only with figures of bases, is left out.
     pub figures: &'static [Figure],
     /// Whether times are in seconds, as in the publication. Otherwise each time has its own unit.
     pub in_seconds: bool,

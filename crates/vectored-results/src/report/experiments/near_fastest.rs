@@ -5,7 +5,7 @@ use vectored_report::words;
 use crate::model::{ExperimentRow, Reproduction};
 use crate::report::experiments::layout::is_of_its_own;
 
-/// A buffer is near the fastest buffer if a copy takes at most this many times as long with it.
+/// A buffer is near the fastest buffer if a copy with this buffer takes at most this many times as long.
 const NEAR: f64 = 1.05;
 
 /// The smallest buffer within 5 % of the fastest, by the median time without the start of the process. `None` if a copy of

@@ -53,7 +53,7 @@ pub(super) fn answers(groups: &[Group<'_>], results: &Results) -> (Vec<Option<Bl
     (each, last)
 }
 
-/// The cells that leave a choice: with one segment, all but asynchronous techniques make the same call.
+/// The cells that leave a choice. With one segment, all techniques except the asynchronous ones make the same call.
 fn lists<'a>(groups: &[Group<'a>], results: &Results) -> Vec<&'a Cell> {
     let mut rivals = results.rivals.iter();
     let has_others = rivals.any(|rival| rival.role() == Role::Other);

@@ -159,7 +159,7 @@ pub(super) fn has_helper(cell: &Cell) -> bool {
     cell.drain.is_some_and(Drain::has_thread) && cell.conditions.from.is_none()
 }
 
-/// A letter for each rival: the first of its short name that is free.
+/// A letter for each rival: the first letter of its short name that no other rival has.
 fn letters(rivals: &[TechniqueName]) -> Vec<(TechniqueName, char)> {
     let mut letters: Vec<(TechniqueName, char)> = Vec::new();
     for &rival in rivals {
