@@ -1,7 +1,7 @@
-//! Which neighbours are copied together: the rule that every plan goes by, of writes and of reads.
+//! Which neighbours are copied together: the rule of every plan, for writes and for reads.
 //!
 //! A segment is *small* if it has no more bytes than a threshold. Two or more small segments in a row are a *run*: they
-//! are copied together and take one entry of a call. A lone small segment is referenced, since a copy would not save its
+//! are copied together and take one entry of a call. A lone small segment is referenced, since a copy would not save an
 //! entry. Empty segments never reach the kernel and do not end a run.
 
 use std::io::IoSlice;
@@ -54,7 +54,7 @@ pub(crate) fn extends_run<S: Span>(segments: &[S], small_bytes: usize) -> bool {
 pub(crate) struct Stretch {
     pub(crate) count: usize,
     pub(crate) bytes: usize,
-    /// Nothing else fits in the same call, so the stretch is the call.
+    /// Whether the stretch is the whole call: nothing else fits.
     pub(crate) is_whole_call: bool,
 }
 
@@ -143,7 +143,7 @@ fn ends_scan(segment: &IoSlice<'_>, behind: &[IoSlice<'_>], small_bytes: usize) 
     segment.byte_len() == 0 || extends_run(behind, small_bytes)
 }
 
-/// The bytes of a list whose segments all adjoin, without an empty one: to the kernel it is one segment. `None` for
+/// The bytes of a list whose segments all adjoin and are not empty: to the kernel, the list is one segment. `None` for
 /// other lists, and for a list of fewer than two segments.
 pub(crate) fn contiguous_bytes(segments: &[IoSlice<'_>]) -> Option<usize> {
     let [first, _, ..] = segments else {

@@ -28,9 +28,9 @@ pub use self::segment::Segment;
 
 /// A queue of segments that a connection or a log owns, and that is written by as few calls as possible.
 ///
-/// A program puts messages in: [`put_slice`](SegmentQueue::put_slice) copies,
-/// [`push`](SegmentQueue::push) copies short segments and keeps long ones, in the same order. One call then writes many
-/// messages. On servers that saves more than any choice between copying and gathering inside one call.
+/// A program puts messages in: [`put_slice`](SegmentQueue::put_slice) copies, [`push`](SegmentQueue::push) copies short
+/// segments and keeps long ones, in the same order. One call then writes many messages. On servers, few calls save more
+/// than any choice between copying and gathering inside one call.
 ///
 /// | to put in | use |
 /// |---|---|
@@ -54,17 +54,18 @@ pub use self::segment::Segment;
 /// In a steady state, messages cost no allocation. When the queue becomes empty, memory of more than
 /// [`retained_bytes`](QueuePolicy::retained_bytes) is freed.
 ///
-/// Writing an empty queue makes no system call. The bytes left in a queue are lost if it is dropped:
-/// [`is_empty`](SegmentQueue::is_empty) tells.
+/// Writing an empty queue makes no system call. If a queue is dropped, the bytes left in the queue are lost: check
+/// [`is_empty`](SegmentQueue::is_empty) first.
 pub struct SegmentQueue {
     policy: QueuePolicy,
     /// The copied bytes, in the order of the queue. The bytes before `copied_start` were written.
     copied: Vec<u8>,
     copied_start: usize,
-    /// How much is allocated at once after memory was freed: the copied bytes of the last filling, or half of the value before,
-    /// whichever is more.
+    /// How many bytes are allocated at once after memory was freed: the copied bytes of the last filling, or half of
+    /// the previous value, whichever is more.
     regrow_bytes: usize,
-    /// The kept segments, and the copied bytes before each of them. The other copied bytes are after the last.
+    /// The kept segments, and the copied bytes before each of them. The other copied bytes are after the last kept
+    /// segment.
     kept: Kept,
     record_ends: RecordEnds,
     /// Bytes that were written since the queue was made.
@@ -80,7 +81,7 @@ impl SegmentQueue {
         SegmentQueue::with_policy(QueuePolicy::for_target(crate::cost::TargetKind::Other))
     }
 
-    /// An empty queue with that policy. Allocates nothing.
+    /// An empty queue with `policy`. Allocates nothing.
     #[must_use]
     pub const fn with_policy(policy: QueuePolicy) -> SegmentQueue {
         SegmentQueue {
@@ -101,7 +102,7 @@ impl SegmentQueue {
         &self.policy
     }
 
-    /// Appends a copy of `bytes`, also if the queue is full.
+    /// Appends a copy of `bytes`, even if the queue is full.
     #[inline]
     pub fn put_slice(&mut self, bytes: &[u8]) {
         if !append_within(&mut self.copied, bytes) {
@@ -125,8 +126,8 @@ impl SegmentQueue {
     /// Appends the bytes of an owner that the program keeps: copies them if there are up to
     /// [`copy_below_bytes`](QueuePolicy::copy_below_bytes), otherwise keeps a clone of the owner.
     ///
-    /// For an owner whose clone is cheap, such as `Bytes` or `Arc<[u8]>`. Short bytes are copied without a clone, which
-    /// costs two atomic operations.
+    /// For an owner whose clone is cheap, such as `Bytes` or `Arc<[u8]>`. Short bytes are copied without a clone: a
+    /// clone costs two atomic operations.
     #[inline]
     pub fn push_shared<T: AsRef<[u8]> + Clone + Into<Segment>>(&mut self, owner: &T) {
         let bytes = owner.as_ref();
@@ -139,7 +140,7 @@ impl SegmentQueue {
 
     /// Appends a segment as [`push`](SegmentQueue::push) does, if the queue has room for it.
     ///
-    /// An empty queue has room for any segment. Otherwise, the queue has room if it then holds no more than
+    /// An empty queue has room for any segment. Any other queue has room if, with the segment, it holds no more than
     /// [`limit_bytes`](QueuePolicy::limit_bytes).
     ///
     /// # Errors
@@ -155,11 +156,12 @@ impl SegmentQueue {
         Ok(())
     }
 
-    /// Allocates memory for `bytes` more copied bytes and one more kept segment, if it is not there yet: the next
-    /// [`put_slice`](SegmentQueue::put_slice) of up to `bytes` bytes, or the next [`push`](SegmentQueue::push) of a segment
-    /// that is kept, needs no other memory. A pushed segment up to `copy_below_bytes` is copied: reserve its bytes.
+    /// Allocates memory for `bytes` more copied bytes and one more kept segment, unless the memory is there already:
+    /// the next [`put_slice`](SegmentQueue::put_slice) of up to `bytes` bytes, or the next [`push`](SegmentQueue::push)
+    /// of a segment that is kept, needs no other memory. A pushed segment up to `copy_below_bytes` is copied: reserve
+    /// its bytes.
     ///
-    /// This is for programs that do not end when memory is refused. `put_slice` and `push` abort the process then, as a
+    /// This is for programs that do not end when memory is refused. `put_slice` and `push` then abort the process, as a
     /// `Vec` does.
     ///
     /// # Errors
@@ -209,7 +211,7 @@ impl SegmentQueue {
         self.len() >= self.policy.limit_bytes.max(1)
     }
 
-    /// The bytes to be written, in order, in as few slices as they lie in. No slice is empty.
+    /// The bytes to be written, in order, in as few slices as possible. No slice is empty.
     pub fn segments(&self) -> impl Iterator<Item = &[u8]> {
         self.kept.slices(&self.copied[self.copied_start..])
     }
@@ -280,7 +282,7 @@ impl SegmentQueue {
         let copied_bytes = self.copied.len() - self.copied_start;
         // A clone may be empty although its original was not.
         if self.kept.push(copied_bytes, segment) {
-            // A call also has a limit of segments, and a stretch of copied bytes counts as one.
+            // A call also has a limit of segments, and a stretch of copied bytes counts as one segment.
             self.record_ends.end_group();
         }
     }
@@ -336,8 +338,8 @@ impl SegmentQueue {
         reserved.or_else(|_| self.copied.try_reserve_exact(bytes))
     }
 
-    /// Moves the bytes that are left to the start, if that pays, and returns how many bytes to make room for: `bytes` or
-    /// more.
+    /// Moves the unwritten bytes to the start of the buffer, if that pays. Returns how many bytes to make room for:
+    /// `bytes` or more.
     fn begin_growth(&mut self, bytes: usize) -> usize {
         if self.copied_start >= self.copied.len() / 2 {
             self.move_copied_to_start();
@@ -352,10 +354,10 @@ impl SegmentQueue {
         bytes.max(at_once)
     }
 
-    /// Frees memory of an empty queue that is beyond `bytes`.
+    /// Frees the memory of an empty queue if the memory exceeds `bytes`.
     ///
-    /// It is freed and not shrunk: glibc maps the pages of a shrunk buffer again each time, so that 300 KB of short slices took 3.5
-    /// times as long.
+    /// The memory is freed and not shrunk: glibc maps the pages of a shrunk buffer again each time, so that 300 KB of
+    /// short slices took 3.5 times as long.
     #[inline]
     fn free_beyond(&mut self, bytes: usize) {
         if self.copied.capacity() > bytes {
@@ -417,7 +419,7 @@ impl Write for SegmentQueue {
     }
 }
 
-/// The error of [`SegmentQueue::try_push`]: the queue is full. It holds the segment that was not put in.
+/// The error of [`SegmentQueue::try_push`]: the queue is full. The error holds the segment that was not put in.
 #[derive(Debug)]
 pub struct QueueFull(Segment);
 

@@ -70,8 +70,8 @@ impl QueuePolicy {
 
     /// The policy that follows from a cost model, for example a calibrated model.
     ///
-    /// The two thresholds are the [measured ones](CostModel::queue_thresholds) of the model. A threshold that was not measured
-    /// follows from the costs, in bytes:
+    /// The two thresholds are the [measured thresholds](CostModel::queue_thresholds) of the model. A threshold that was
+    /// not measured follows from the costs, in bytes:
     ///
     /// ```text
     /// copy_below_bytes = (2 · large_segment_ns + gather_call_ns / 4) / copy_byte_ns,

@@ -34,8 +34,8 @@ impl SegmentQueue {
     /// # Errors
     ///
     /// The error of the writer, also [`Interrupted`](io::ErrorKind::Interrupted);
-    /// [`WriteZero`](io::ErrorKind::WriteZero) if it took no byte;
-    /// [`InvalidData`](io::ErrorKind::InvalidData) if it reports more bytes than it was given. No byte is removed then.
+    /// [`WriteZero`](io::ErrorKind::WriteZero) if the writer took no byte; [`InvalidData`](io::ErrorKind::InvalidData)
+    /// if the writer reports more bytes than it was given. After an error, no byte is removed from the queue.
     pub fn poll_write_some<W: AsyncWrite + ?Sized>(
         &mut self,
         cx: &mut Context<'_>,

@@ -30,8 +30,8 @@ impl RecordEnds {
         }
     }
 
-    /// A record ends at `position`, which is at or after all earlier ends. Returns false if it does not belong to the last
-    /// group: call [`push_group`](RecordEnds::push_group) then.
+    /// A record ends at `position`, which is at or after all earlier ends. Returns false if the record does not belong
+    /// to the last group: then call [`push_group`](RecordEnds::push_group).
     #[inline]
     pub(super) fn extend_group(&mut self, position: u64) -> bool {
         let extends = position <= self.group_limit;

@@ -57,7 +57,7 @@ fn any_policy() -> impl Strategy<Value = QueuePolicy> {
 struct Model {
     bytes: Vec<u8>,
     record_ends: Vec<usize>,
-    /// How many bytes were put in. Each has another value than its neighbours.
+    /// How many bytes were put in. No byte has the value of its neighbour.
     put_bytes: usize,
 }
 
@@ -75,8 +75,9 @@ impl Model {
         self.record_ends.iter_mut().for_each(|end| *end -= bytes);
     }
 
-    /// A call may end after `bytes`: at the end of a record or of the queue, or after the last record. A record is cut only
-    /// if it is the first, and if the call is at a limit. Several records are no more than a chunk.
+    /// Checks that a call may end after `bytes`: at the end of a record or of the queue, or after the last record. A
+    /// record is cut only if it is the first record and the call is at a limit. Several records are no more than a
+    /// chunk.
     fn check_end(&self, bytes: usize, is_at_limit: bool, policy: &QueuePolicy) {
         let ends_there = bytes == self.bytes.len() || self.record_ends.contains(&bytes);
         let ends_before = self.record_ends.iter().any(|end| *end < bytes);
@@ -337,7 +338,7 @@ fn calls_of_short_records_are_nearly_as_long_as_a_chunk_allows() {
         };
         let sent = queue.write_all_into(Limits::default(), || Ok(()), FnSink(call));
         assert_eq!(sent.unwrap(), 98 * 40);
-        // Groups are of one record, since two have more than an eighth of 520 bytes.
+        // Each group has one record, since two records have more than an eighth of 520 bytes.
         assert_eq!(calls, [1000, 1000, 1000, 920]);
     }
 }
@@ -404,7 +405,7 @@ fn memory_goes_back_after_a_burst() {
     queue.try_reserve(7).unwrap();
 }
 
-/// The memory of the thread for lists is gone before the queue, whose thread-local was made first.
+/// The memory that a thread keeps for lists is gone before the queue: the thread-local of the queue was made first.
 #[test]
 fn a_queue_can_be_written_while_its_thread_ends() {
     struct Log(SegmentQueue, mpsc::Sender<usize>);
@@ -432,8 +433,8 @@ fn a_queue_can_be_written_while_its_thread_ends() {
     assert_eq!(receiver.iter().collect::<Vec<_>>(), [5_000, 5_000]);
 }
 
-/// A queue of three kept segments in records of their own, the first and the last of owners that panic when they are
-/// dropped.
+/// A queue of three kept segments, each in another record. The owners of the first and the last segment panic when they
+/// are dropped.
 fn queue_of_panicking_owners() -> SegmentQueue {
     struct Panics(bool);
     impl AsRef<[u8]> for Panics {

@@ -30,8 +30,8 @@ impl SegmentQueue {
     ///
     /// # Errors
     ///
-    /// The errors of the function [`write_all`](crate::write_all), with the bytes that this call wrote. A socket that
-    /// keeps messages apart is refused unless the whole queue goes in one call
+    /// The errors of the function [`write_all`](crate::write_all), with the number of bytes that this call wrote. A
+    /// socket that keeps messages apart is refused unless the whole queue goes in one call
     /// ([details](crate::write_once#messages)). A file that is open with `O_DIRECT` answers `EINVAL`, since copied
     /// bytes are not aligned.
     pub fn write_to(&mut self, fd: impl AsDescriptor) -> Result<u64, TransferError> {

@@ -12,11 +12,11 @@ use crate::transfer::message_sockets::refuse_reading_messages;
 use crate::transfer::read_loop::{AtEof, Receiver};
 use crate::transfer::unvectored::ListCalls;
 
-/// Reads into all of `segments` in order until they are full, and returns their bytes.
+/// Reads into all of `segments` in order until they are full, and returns the number of bytes.
 ///
 /// One `readv(2)` (or `read(2)`, if one segment is left) asks for at most [`iov_max`](crate::limits::iov_max) segments
-/// and [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES). A longer list takes several calls, and so does a list if a call
-/// fills only a part of it. If all segments are empty, no system call is made.
+/// and [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES). A longer list takes several calls. So does a shorter list if
+/// a call fills only a part of the list. If all segments are empty, no system call is made.
 ///
 /// No call asks for more bytes than the list holds, so further bytes stay in the stream. The array of slices is neither
 /// reordered nor shortened. Nothing is copied.
@@ -74,10 +74,10 @@ pub fn resume_read(
     read(fd, segments, cursor, None, AtEof::Fail)
 }
 
-/// Reads into `segments` in order until they are full or the file ends, and returns the bytes read.
+/// Reads into `segments` in order until they are full or the file ends, and returns the number of bytes read.
 ///
 /// Like [`read_exact`], but the end of the file is no error: a result below the length of the list means that the file
-/// ended. (A single `readv(2)` may return fewer bytes at any time, also before the end of the file.)
+/// ended. (A single `readv(2)` may return fewer bytes at any time, even before the end of the file.)
 pub fn read_up_to_eof(
     fd: impl AsDescriptor,
     segments: &mut [IoSliceMut<'_>],
@@ -85,7 +85,7 @@ pub fn read_up_to_eof(
     read(fd, segments, &mut SegmentCursor::new(), None, AtEof::Stop)
 }
 
-/// Reads into all of `segments` from byte `offset` of a file on until they are full, and returns their bytes.
+/// Reads into all of `segments` from byte `offset` of a file on until they are full, and returns the number of bytes.
 ///
 /// Like [`read_exact`], by `preadv(2)` or `pread(2)`: the position of the descriptor is
 /// neither used nor changed, so several threads can read one file.
@@ -108,7 +108,7 @@ pub fn read_exact_at(
 
 /// Reads into `segments` from byte `offset` of a file on until they are full or the file ends.
 ///
-/// Like [`read_exact_at`], but the end of the file is no error. Returns the bytes read: 0 if the file ends at
+/// Like [`read_exact_at`], but the end of the file is no error. Returns the number of bytes read: 0 if the file ends at
 /// or before `offset`.
 pub fn read_up_to_eof_at(
     fd: impl AsDescriptor,
@@ -132,10 +132,10 @@ fn read(
 
 /// A source of the bytes from `offset` of a file on, or of a stream.
 ///
-/// The kernel is asked before the first call whether a socket keeps messages apart. Unlike the check for writes, this check
-/// cannot wait until a call was short: if a call cuts a message, the rest is lost, and neither read(2) nor readv(2) reports
-/// the loss. No other source is cheaper: fstat(2) takes longer, recvmsg(2) reports the cut too late, and a descriptor's
-/// number may have been reused.
+/// The kernel is asked before the first call whether a socket keeps messages apart. Unlike the check for writes, this
+/// check cannot wait until a call was short: if a call cuts a message, the rest is lost, and neither read(2) nor
+/// readv(2) reports the loss. No other way to ask is cheaper: fstat(2) takes longer, and recvmsg(2) reports the cut too
+/// late. An answer cannot be kept, since the number of a descriptor may be reused.
 pub(crate) fn source<'fd>(
     fd: BorrowedDescriptor<'fd>,
     segments: &[IoSliceMut<'_>],

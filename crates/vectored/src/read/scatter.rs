@@ -82,7 +82,7 @@ impl Scatter {
         &self.model
     }
 
-    /// Reads into all of `segments` in order until they are full, and returns their bytes.
+    /// Reads into all of `segments` in order until they are full, and returns the number of bytes.
     ///
     /// It keeps every promise of the function [`read_exact`](crate::read_exact). A list whose small segments
     /// exceed the staging buffer takes more calls.
@@ -108,7 +108,7 @@ impl Scatter {
         self.read(fd, segments, cursor, None, AtEof::Fail)
     }
 
-    /// Reads into `segments` in order until they are full or the file ends, and returns the bytes read.
+    /// Reads into `segments` in order until they are full or the file ends, and returns the number of bytes read.
     pub fn read_up_to_eof(
         &mut self,
         fd: impl AsDescriptor,
@@ -117,7 +117,8 @@ impl Scatter {
         self.read(fd, segments, &mut SegmentCursor::new(), None, AtEof::Stop)
     }
 
-    /// Reads into all of `segments` from byte `offset` of a file on until they are full, and returns their bytes.
+    /// Reads into all of `segments` from byte `offset` of a file on until they are full, and returns the number of
+    /// bytes.
     pub fn read_exact_at(
         &mut self,
         fd: impl AsDescriptor,
@@ -129,7 +130,7 @@ impl Scatter {
     }
 
     /// Reads into `segments` from byte `offset` of a file on until they are full or the file ends, and returns the
-    /// bytes read.
+    /// number of bytes read.
     pub fn read_up_to_eof_at(
         &mut self,
         fd: impl AsDescriptor,

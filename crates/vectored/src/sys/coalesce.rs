@@ -1,9 +1,9 @@
 //! Coalesces segments that adjoin in memory into one entry of a call.
 //!
 //! A list is often made of one buffer: its lines, records or chunks, in order. The kernel takes some 20 ns for each
-//! entry, although such neighbours are one stretch of memory to it. For our own code they stay several slices: they may
-//! belong to different allocations, and no slice may reach from one allocation into the next. So the entries are made
-//! of addresses and lengths, for the time of one call, and only the kernel reads the memory.
+//! entry, although such neighbours are one stretch of memory to the kernel. For our own code the neighbours stay
+//! several slices: they may belong to different allocations, and no slice may reach from one allocation into the next.
+//! So the entries are made of addresses and lengths, for the time of one call, and only the kernel reads the memory.
 //!
 //! # Safety
 //!
@@ -47,7 +47,7 @@ impl CoalescedList<'_> {
     }
 }
 
-/// Whether `other` begins where `one` ends. An empty segment may count.
+/// Whether `other` begins where `one` ends. An empty segment may also adjoin.
 #[inline(always)]
 pub(crate) fn adjoins(one: &(impl Span + ?Sized), other: &impl Span) -> bool {
     std::ptr::eq(one.end(), other.start())

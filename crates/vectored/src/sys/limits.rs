@@ -11,10 +11,10 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// The most bytes that go into one system call: `INT_MAX` rounded down to a page of 4096 bytes.
 ///
-/// Linux moves at most `0x7ffff000` bytes in a call, also on 64-bit systems, and reports a short transfer for more
+/// Linux moves at most `0x7ffff000` bytes in a call, even on 64-bit systems, and reports a short transfer for more
 /// ("Notes" of write(2); `MAX_RW_COUNT` in `include/linux/fs.h`). With larger pages the limit is a little lower, and a
 /// longer call counts as a short write. On other systems a total above `INT_MAX` can be an error (macOS: `EINVAL`), and
-/// POSIX leaves it open from `SSIZE_MAX` on.
+/// POSIX leaves the result open for a total above `SSIZE_MAX`.
 pub const MAX_CALL_BYTES: usize = 0x7fff_f000;
 
 const _: () = assert!(MAX_CALL_BYTES <= i32::MAX as usize);

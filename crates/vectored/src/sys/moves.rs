@@ -29,7 +29,7 @@ pub(crate) fn sendfile(
 
 /// `splice(2)`, which waits unless one of the two descriptors is non-blocking.
 ///
-/// Without `SPLICE_F_MORE`: a TCP socket would hold the last bytes back.
+/// `SPLICE_F_MORE` is not set: with this flag, a TCP socket would hold the last bytes back.
 pub(crate) fn splice(
     from: BorrowedDescriptor<'_>,
     to: BorrowedDescriptor<'_>,
@@ -39,18 +39,18 @@ pub(crate) fn splice(
     Ok(rustix::pipe::splice(from, None, to, None, most, flags)?)
 }
 
-/// A pipe of this crate's own, through which `splice(2)` copies from one regular file to another. The pipe is empty
+/// A pipe that this crate makes, through which `splice(2)` copies from one regular file to another. The pipe is empty
 /// between calls.
 #[derive(Default)]
 pub(crate) struct OwnPipe {
     ends: Option<(OwnedFd, OwnedFd)>,
-    /// Calls of the last copy that took bytes from the input.
+    /// The number of calls of the last copy that took bytes from the input.
     pub(crate) calls: u64,
 }
 
 impl OwnPipe {
-    /// The most that a process without privileges may ask for (pipe(7)). A pipe that the kernel does not enlarge moves
-    /// 64 KiB at a time.
+    /// The most bytes that a process without privileges may ask for (pipe(7)). A pipe that the kernel does not enlarge
+    /// moves 64 KiB at a time.
     const BYTES: usize = 1 << 20;
 
     /// Copies up to `most` bytes; fewer at the end of the input, or where a call fails after the first bytes.
@@ -94,11 +94,11 @@ impl OwnPipe {
         while left > 0 {
             match splice(reader.as_fd(), to, left) {
                 Ok(bytes @ 1..) => left -= bytes,
-                // The bytes stay in the pipe: bytes that are given back would never arrive where every second call is
-                // interrupted.
+                // The bytes stay in the pipe. If every second call is interrupted, bytes that are given back would
+                // never arrive.
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 ended => {
-                    // The bytes left are read again, by the next call or by another technique.
+                    // The next call, or another technique, reads the remaining bytes again.
                     self.ends = None;
                     rustix::fs::seek(from, SeekFrom::Current(-(left as i64)))
                         .expect("a regular file has a position");

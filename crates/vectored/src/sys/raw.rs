@@ -1,4 +1,4 @@
-//! Arrays of `iovec` of another language as lists.
+//! Views arrays of `iovec` from another language as lists.
 //!
 //! # Safety
 //!
@@ -14,8 +14,9 @@ use libc::iovec;
 ///
 /// # Safety
 ///
-/// The `count` entries at `iov`, if any, are aligned, can be read for `'a`, and do not change. What is done with the list
-/// for `'a` reads lengths and addresses by [`Span`](super::span::Span), and makes no reference to the bytes of a segment.
+/// The `count` entries at `iov`, if any, are aligned, can be read for `'a`, and do not change. Code that uses the list
+/// for `'a` reads lengths and addresses by [`Span`](super::span::Span), and makes no reference to the bytes of a
+/// segment.
 #[inline(always)]
 pub(crate) unsafe fn list<'a>(iov: *const iovec, count: usize) -> io::Result<&'a [IoSlice<'a>]> {
     // SAFETY: the caller's promise.
@@ -78,7 +79,7 @@ unsafe fn entries<'a>(iov: *const iovec, count: usize) -> io::Result<&'a [iovec]
     if iov.is_null() {
         return Err(refusal(libc::EFAULT));
     }
-    // A negative number of C, as a `size_t`, is one of these.
+    // A negative number in C is as large when it is converted to a `size_t`.
     if count > isize::MAX as usize / size_of::<iovec>() {
         return Err(refusal(libc::EINVAL));
     }

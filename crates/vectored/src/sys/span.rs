@@ -8,7 +8,7 @@
 //!
 //! # Safety
 //!
-//! `unsafe` for views of an entry as the `iovec` (or `WSABUF`) that it is, and of a value as its transparent wrapper.
+//! `unsafe` to view an entry as the `iovec` (or `WSABUF`) that it is, and to view a value as its transparent wrapper.
 
 #![allow(unsafe_code)]
 
@@ -18,7 +18,7 @@ use std::ops::Deref;
 use super::entry::Entry;
 
 pub(crate) trait Span {
-    /// The address of the first byte. An empty span may have any address, also null.
+    /// The address of the first byte. An empty span may have any address, even null.
     fn start(&self) -> *const u8;
 
     fn byte_len(&self) -> usize;
@@ -65,7 +65,7 @@ impl Span for [u8] {
     }
 }
 
-/// A part of our own code's list: anything that derefs to bytes.
+/// A segment of a list of Rust: anything that derefs to bytes.
 #[repr(transparent)]
 pub(crate) struct Bytes<S>(S);
 
@@ -109,8 +109,8 @@ pub(crate) fn part_mut<'a>(
     unsafe { std::mem::transmute::<Entry, IoSliceMut<'a>>(part) }
 }
 
-/// Whether every segment is as long as an object can be, and ends within the address space. A list of another language may
-/// hold any numbers.
+/// Whether no segment is longer than an object can be, and each segment ends within the address space. A list of
+/// another language may hold any numbers.
 pub(crate) fn are_objects<S: Span>(segments: &[S]) -> bool {
     segments.iter().all(|segment| {
         let (start, bytes) = (segment.start().addr(), segment.byte_len());

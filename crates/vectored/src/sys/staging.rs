@@ -4,9 +4,10 @@
 //! for nearly all files ("O_DIRECT" in open(2); [`DirectAlignment`](crate::files::DirectAlignment)). Segments whose
 //! lengths are multiples of the file's block stay aligned when they are copied one after the other.
 //!
-//! For other files, a page is the start of a cache line, which matters to a processor that copies whole lines: an
-//! allocator's large blocks begin 16 bytes after the start of a page. From the start of a page, `write(2)` of 8 KiB takes
-//! 6 % less time into a pipe and 5 % less into files than from such a block (Zen 4; on Cascade Lake 2 % and nothing).
+//! For other files, the start of a page is the start of a cache line. This matters to a processor that copies whole
+//! lines. (An allocator's large blocks begin 16 bytes after the start of a page.) From the start of a page, `write(2)`
+//! of 8 KiB takes 6 % less time into a pipe and 5 % less into files than from such a block (Zen 4; on Cascade Lake 2 %
+//! and nothing).
 //!
 //! # Safety
 //!
@@ -65,7 +66,7 @@ impl StagingBuffer {
         }
     }
 
-    /// Empties the buffer, and allocates it if it has no memory. If that fails, nothing fits.
+    /// Empties the buffer, and allocates it if it has no memory. If the allocation fails, nothing fits.
     #[inline]
     pub(crate) fn start(&mut self) {
         self.filled = 0;
@@ -165,7 +166,7 @@ impl StagingBuffer {
         count
     }
 
-    /// Copies segments after the content, until a segment does not fit. Returns their number.
+    /// Copies segments after the content, until a segment does not fit. Returns the number of copied segments.
     #[inline]
     pub(crate) fn push_run(&mut self, segments: &[IoSlice<'_>]) -> usize {
         self.push_run_up_to(segments, usize::MAX)
@@ -173,7 +174,7 @@ impl StagingBuffer {
 
     /// [`push_run`](StagingBuffer::push_run) up to the first segment of more than `most_segment_bytes`.
     ///
-    /// Out of line, so that short segments need not save the registers that this changes.
+    /// Out of line, so that the code for short segments need not save the registers that this function changes.
     #[inline(never)]
     pub(crate) fn push_run_up_to(
         &mut self,
@@ -267,7 +268,7 @@ impl<'a> StagingTail<'a> {
     }
 
     /// Copies segments after the content. Stops before a segment of more than `most_segment_bytes`, or before more than
-    /// `most_bytes` would be copied. Returns their number.
+    /// `most_bytes` would be copied. Returns the number of copied segments.
     #[inline]
     pub(crate) fn push_run_up_to(
         &mut self,
@@ -288,7 +289,7 @@ impl<'a> StagingTail<'a> {
         count
     }
 
-    /// Takes the content. What is pushed next lies after it.
+    /// Takes the content. Segments that are pushed next lie after this content.
     #[inline]
     pub(crate) fn take(&mut self) -> &'a mut [u8] {
         let memory = mem::take(&mut self.memory);

@@ -4,10 +4,10 @@
 
 use std::ptr::copy_nonoverlapping;
 
-/// Appends a copy of `bytes`, and returns true, if the vector has room for them; otherwise it changes nothing.
+/// If the vector has room for `bytes`, appends a copy and returns true. Otherwise changes nothing and returns false.
 ///
-/// `Vec::extend_from_slice` asks for the room by a call that is not inlined: 16 instructions more for each of the short slices that
-/// a record is put together from.
+/// `Vec::extend_from_slice` checks the room by a call that is not inlined. The call takes 16 instructions more for each
+/// short slice.
 #[inline(always)]
 pub(in crate::queue) fn append_within(buffer: &mut Vec<u8>, bytes: &[u8]) -> bool {
     let length = buffer.len();

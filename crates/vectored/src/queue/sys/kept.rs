@@ -115,16 +115,15 @@ impl Kept {
         self.may_adjoin
     }
 
-    /// Appends the copied bytes that are not before a segment, and a segment. The queue has `copied_bytes` in all. Returns
-    /// false for an empty segment, which is not kept.
+    /// Appends the copied bytes after the last segment, and then `segment`. The queue has `copied_bytes` in all.
+    /// Returns false for an empty segment, which is not kept.
     #[inline(always)]
     pub(in crate::queue) fn push(&mut self, copied_bytes: usize, segment: Segment) -> bool {
         let part = Part::of_bytes(&segment);
         if part.bytes == 0 {
             return false;
         }
-        // Each term is at most `isize::MAX`. So are the copied bytes, so the sum of all fits a
-        // `usize`.
+        // Each term is at most `isize::MAX`, and so are the copied bytes: the sum of all fits a `usize`.
         let bytes = self.bytes.wrapping_add(part.bytes);
         assert!(
             isize::try_from(bytes).is_ok(),
@@ -237,7 +236,7 @@ impl Kept {
         Some(unsafe { slice::from_raw_parts(parts.as_ptr().cast(), parts.len()) })
     }
 
-    /// The bytes of a part of this list: of a segment, or the first of `copied`, from which they are removed.
+    /// The bytes of a part of this list. Copied bytes are taken from the front of `copied`.
     #[inline]
     fn bytes_of<'a>(&'a self, part: Part, copied: &mut &'a [u8]) -> &'a [u8] {
         if part.is_copied() {
@@ -277,7 +276,7 @@ impl Kept {
     }
 
     pub(in crate::queue) fn drop_owners(&mut self) {
-        // The numbers wrap, but no two of them are that far apart.
+        // The numbers wrap, but no two numbers are `isize::MAX` or more apart.
         let first = self.first_left();
         let is_over = |owned: &Owned| (owned.part.wrapping_sub(first) as isize) < 0;
         let count = self.owners.partition_point(is_over);

@@ -2,9 +2,9 @@
 //!
 //! # What it does
 //!
-//! Each segment is an address and a length (`struct iovec`, 16 bytes). The loop reads one such pair, copies the bytes of the
-//! segment to `place`, moves `place` on by the length, and goes to the next. In pseudo-code, with `limit` the length of the
-//! longest segment to copy and `last` the highest place at which the longest one still fits:
+//! Each segment is an address and a length (`struct iovec`, 16 bytes). The loop reads one such pair, copies the bytes
+//! of the segment to `place`, moves `place` on by the length, and goes to the next. In the pseudo-code, `limit` is the
+//! length of the longest segment to copy, and `last` is the highest place at which the longest segment still fits:
 //!
 //! ```text
 //! loop:                                      label 20
