@@ -79,8 +79,8 @@ impl SyntheticMachine {
     }
 }
 
-/// The cosine of a part of a turn, from 0 to 1. `f64::cos` would be 23 KB of the static tool: glibc has it for four
-/// kinds of processors.
+/// The cosine of a part of a turn, from 0 to 1. `f64::cos` would add 23 KB to the static tool: glibc has a version for each
+/// of four kinds of processors.
 fn cosine_of_turns(turns: f64) -> f64 {
     // The sine of an angle within a quarter of a turn, by its series, whose next term is below 1e-17.
     let angle = std::f64::consts::TAU * (0.25 - (turns - 0.5).abs());
@@ -88,7 +88,7 @@ fn cosine_of_turns(turns: f64) -> f64 {
     -angle * terms.fold(1.0, |sum, n| 1.0 - angle * angle / (n * (n + 1.0)) * sum)
 }
 
-/// The wait for a device that serves up to 16 transfers at a time, with `O_DIRECT`: 100 calls each.
+/// With `O_DIRECT`, the wait for a device that serves up to 16 transfers at a time. A transfer takes as long as 100 calls.
 fn direct_ns(cell: &CellSpec, contender: Contender, call_ns: f64) -> f64 {
     if !cell.conditions.direct {
         return 0.0;

@@ -11,8 +11,8 @@ use crate::measure::techniques::{TECHNIQUES, ends_refusal, is_in_flight, refusal
 /// Maximum bytes of the transfers in flight. Reads need as much memory, and files have room for four times as much.
 const MAX_IN_FLIGHT_BYTES: usize = 128 << 20;
 
-/// The reason why a cell cannot be measured with these techniques, with its remedy; `None` if it can. A technique that does
-/// not work on the target of the cell is no reason, as long as another technique does.
+/// The reason why a cell cannot be measured with these techniques, and the remedy; `None` if the cell can be measured. A
+/// technique that does not work on the target of the cell is no reason, as long as another technique works there.
 pub fn unsuited(spec: &CellSpec, rivals: &[TechniqueName]) -> Option<String> {
     let checks = [
         ends,
@@ -146,7 +146,8 @@ fn options(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
     Some(why.to_owned())
 }
 
-/// Whether the sizes suit `O_DIRECT`. It comes last, since other sizes would be no remedy for options that conflict.
+/// Whether the sizes suit `O_DIRECT`. This check comes last, since other sizes would be no remedy for options that
+/// conflict.
 fn alignment(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
     let step = spec.alignment?.step_bytes();
     let mut sizes = spec.workload.sizes().iter();

@@ -32,8 +32,8 @@ const PREFIX_BUFFERS: u64 = 200_000;
 /// Beside a program of the user, no row is repeated after this time.
 const BESIDE_S: f64 = 40.0;
 
-/// How long a program of the user may take for the copy of a small file, of the whole file, and of one whose writes wait for
-/// the device.
+/// How long a program of the user may take for the copy of a small file, of the whole file, and of a file whose writes wait
+/// for the device.
 const PROOF_LIMIT: Duration = Duration::from_secs(10);
 const LIMIT: Duration = Duration::from_secs(20);
 const SYNCED_LIMIT: Duration = Duration::from_secs(600);
@@ -56,8 +56,8 @@ pub struct CopyPlan {
     /// How durable each write, or the copy, must be before it ends.
     pub sync: SyncMode,
     pub reduced: bool,
-    /// A program that makes the same copies as ours. The files are then lines of text, buffers below 64 bytes copy a
-    /// prefix, and there is no row of the C library.
+    /// A program of the user that makes the same copies as `vectored copy`. With such a program, the files hold lines of
+    /// text, buffers below 64 bytes copy a prefix, and there is no row of the C library.
     pub program: Option<CopyProgram>,
 }
 

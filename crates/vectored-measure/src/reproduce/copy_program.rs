@@ -1,4 +1,4 @@
-//! A program that copies, `vectored copy` or one of the user: its command, its runs, and in words what it did wrong.
+//! A program that copies, `vectored copy` or a program of the user: its command, its runs, and what was wrong, in words.
 
 use std::fs::File;
 use std::io::{self, PipeReader, Read};
@@ -21,10 +21,10 @@ pub const INPUT: &str = "{input}";
 /// Stands for the name of the output.
 pub const OUTPUT: &str = "{output}";
 
-/// How long its processes may run on after its end: no row counts that time.
+/// How long child processes of a program may run on after the program's end: no row counts that time.
 const LEFT_BEHIND_LIMIT: Duration = Duration::from_secs(1);
 
-/// How much of its standard error is kept.
+/// The most bytes that are kept of the standard error of a program.
 const SAID_BYTES: usize = 300;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,14 +33,14 @@ pub struct CopyProgram {
     /// The words of the program, with [`BUFFER`], [`INPUT`] and [`OUTPUT`]. A program whose words lack the name of the input
     /// reads its standard input, and likewise for the output.
     pub words: Vec<String>,
-    /// Whether it is `vectored`, whose words are arguments, and which reports what it copied.
+    /// Whether the program is `vectored`. The words of `vectored` are arguments, and `vectored` reports what it copied.
     pub is_ours: bool,
 }
 
 pub struct Copied {
-    /// Its reads are the successful reads of `vectored copy`; for the C library they are unknown.
+    /// For `vectored copy`, the reads are the successful reads; for the C library, the reads are unknown.
     pub ended: Ended,
-    /// The last line of its standard error, except its report.
+    /// The last line of the program's standard error, except its report.
     pub said: String,
 }
 
@@ -122,7 +122,7 @@ impl CopyProgram {
         limit: Option<Duration>,
     ) -> Result<Copied, MeasureError> {
         let cannot = || MeasureError::io("cannot redirect a program");
-        // The name of a descriptor of this process: a file without a name has no other.
+        // The path of a descriptor of this process: a file without a name has no other path.
         let path = |fd: i32| format!("/proc/{}/fd/{fd}", std::process::id());
         let (stdin, input_path, _kept_input) = if self.names(INPUT) {
             (Stdio::null(), path(input.as_raw_fd()), Some(input))

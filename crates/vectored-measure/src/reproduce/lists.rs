@@ -179,8 +179,8 @@ impl ListPlan {
         Ok(spent.into_iter().map(sample).collect())
     }
 
-    /// Has the techniques write the list to one file, in turns of some calls. Returns for each the time of all calls,
-    /// and the usage of the thread.
+    /// Has the techniques write the list to one file, in turns of some calls. Returns the time of all calls for each
+    /// technique, and the usage of the thread.
     fn write(
         &self,
         bench: &Bench<'_>,

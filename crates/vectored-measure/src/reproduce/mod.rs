@@ -81,7 +81,7 @@ impl Bench<'_> {
 pub struct ReproduceProgress {
     pub experiment: ExperimentName,
     pub step: String,
-    /// The samples of all experiments that have been taken.
+    /// The number of samples that have been taken, of all experiments.
     pub done: usize,
     pub samples: usize,
 }
@@ -101,7 +101,7 @@ pub trait Plan {
 
     fn is_reduced(&self) -> bool;
 
-    /// The length of all files that exist at once.
+    /// The total length of all files that exist at the same time.
     fn file_bytes(&self) -> u64;
 
     fn steps(&self) -> Vec<Step>;
@@ -113,7 +113,7 @@ pub trait Plan {
         result: &mut Reproduction,
     ) -> Result<Sampler<'a>, MeasureError>;
 
-    /// Checks that the files of the plan can be created in `directory`, and describes it.
+    /// Checks that the files of the plan can be created in `directory`, and describes the directory.
     fn check(&self, directory: &Path) -> Result<DirectoryInfo, MeasureError> {
         check_room(directory, self.file_bytes()).map_err(MeasureError::Directory)
     }
@@ -172,8 +172,8 @@ fn unmeasured(plan: &dyn Plan, steps: &[Step]) -> Reproduction {
     }
 }
 
-/// Measures the samples, without anything that is computed from them. `counts` are the samples of all experiments so far, and
-/// in the end.
+/// Measures the samples, without anything that is computed from them. `counts` are the numbers of samples of all
+/// experiments: taken so far, and in total.
 fn measure(
     plan: &dyn Plan,
     steps: &[Step],

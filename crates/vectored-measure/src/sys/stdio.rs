@@ -45,13 +45,13 @@ impl Drop for File {
     }
 }
 
-/// A stream for writing. The size of its buffer is given, or is the one that
-/// glibc chooses: `st_blksize`, at most `BUFSIZ` (8 KiB). The buffer is allocated
-/// here so that the first call need not do it.
+/// A stream for writing. The size of the buffer is given, or is the size that glibc chooses: `st_blksize`, at most `BUFSIZ`
+/// (8 KiB). The buffer is allocated here so that the first call need not allocate it.
 #[derive(Debug)]
 pub struct Stream {
     file: File,
-    /// Belongs to `file`, which is closed before: nothing else touches it while that is open.
+    /// The memory of `file`'s buffer. The memory is freed after `file` is closed; only `file` touches the memory until
+    /// then.
     _buffer: Vec<u8>,
 }
 
@@ -77,8 +77,8 @@ impl Stream {
         }
     }
 
-    /// `fwrite`. Unlike the calls of other techniques, it is not repeated after
-    /// `EINTR`, since the number of written bytes is then unknown.
+    /// `fwrite`. Unlike the calls of other techniques, `fwrite` is not repeated after `EINTR`, since the number of written
+    /// bytes is then unknown.
     #[inline(never)]
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         // SAFETY: the stream is open, and pointer and length come from one
@@ -103,8 +103,8 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        // Bytes that an error left in the buffer must not be written now: the
-        // target may have been emptied since and would count them as new.
+        // Bytes that an error left in the buffer must not be written now: the target may have been emptied since, and would
+        // count these bytes as new.
         // SAFETY: the stream is open.
         unsafe { __fpurge(self.file.0.as_ptr()) };
     }

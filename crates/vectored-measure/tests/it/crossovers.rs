@@ -1,5 +1,5 @@
-//! Crossovers against machines whose truth is known: the whole
-//! procedure, with the sizes that it chooses to measure between others.
+//! Crossovers against machines whose truth is known: the whole procedure, with the sizes that the procedure adds between
+//! the sizes of the grid.
 //!
 //! `cargo test -p vectored-measure crossovers -- --nocapture` prints the figures.
 
@@ -22,8 +22,9 @@ const SIZES: [usize; 6] = [16, 64, 256, 1 << 10, 4 << 10, 16 << 10];
 /// The most bytes that a cell of the grid moves.
 const MAX_BYTES: usize = 4 << 20;
 
-/// The simulations of each kind of noise. They have 96 crossovers. A procedure whose intervals cover 93 % of them
-/// would reach [`MIN_COVERAGE`] with a probability of 3 % (binomial); more than 99 % are covered.
+/// The number of simulations of each kind of noise. These simulations have 96 crossovers. A procedure whose intervals cover
+/// 93 % of the crossovers would reach [`MIN_COVERAGE`] with a probability of 3 % (binomial). In fact, the intervals cover
+/// more than 99 %.
 const SIMULATIONS: u64 = 40;
 const MIN_COVERAGE: f64 = 0.97;
 
@@ -40,8 +41,8 @@ fn crossovers_lie_in_their_intervals_under_shared_load() {
         sigma: 0.1,
         shared: true,
     };
-    // The noise is twice as strong, for the same time. Each width includes the difference between runs, which alone
-    // is a factor of 1.2 to 1.5.
+    // The noise is twice as strong, for the same time. Each width includes the difference between runs. The
+    // difference alone is a factor of 1.2 to 1.5.
     check_coverage("AR(1) 0.6 over time, sigma 0.1", noise, 2.0);
 }
 
@@ -124,7 +125,7 @@ fn any_machine(rng: &mut Rng) -> CostModel {
     })
 }
 
-/// The number of times that the fastest technique changes with the size.
+/// The number of times that the fastest technique changes as the size grows.
 fn true_crossovers(machine: &CostModel, count: usize) -> usize {
     let largest = (MAX_BYTES / count).min(SIZES[5]);
     let fastest = |bytes: usize| {
@@ -136,7 +137,7 @@ fn true_crossovers(machine: &CostModel, count: usize) -> usize {
         .count()
 }
 
-/// What a list of `count` segments of so many bytes costs.
+/// The cost of a list of `count` segments of `bytes` bytes each.
 fn cost(machine: &CostModel, technique: TechniqueName, count: usize, bytes: usize) -> f64 {
     let bytes = (count * bytes) as u64;
     match technique {

@@ -155,7 +155,7 @@ proptest! {
         prop_assert!(!outcome.cells.is_empty());
         prop_assert!(outcome.left_out.iter().all(|one| one.reason.contains("budget")));
         prop_assert!(outcome.cells.iter().all(|cell| cell.rounds >= 1));
-        // Each begun cell has at least a round: no cell is left out if there is time for one of each.
+        // If there is time for one round of each cell, no cell is left out: each begun cell has at least one round.
         let rounds_ns: f64 = calls_us.iter().map(|us| 14e3 * f64::from((*us).max(150))).sum();
         let most_ns = 1.1 * budget_ns as f64 + 2.0 * rounds_ns + 2.0 * opening_ns as f64;
         prop_assert!((outcome.elapsed_ns as f64) < most_ns, "{} ns", outcome.elapsed_ns);
@@ -468,7 +468,7 @@ fn a_run_that_is_stopped_or_fails_keeps_its_samples_and_names_what_is_left_out()
     assert_eq!((seen[11].cells_sampled, seen[11].cells), (2, 9));
     let failed = failing_in_visit(8);
     assert!(matches!(failed.error, MeasureError::Directory(_)));
-    // In the first sweep, and in the second one after two of the cells.
+    // In the first sweep, and in the second sweep after two of the cells.
     for (outcome, cells, left_out, why) in [
         (stopped_after(3).0, 2, 7, "stopped"),
         (stopped, 9, 0, ""),
@@ -514,7 +514,7 @@ fn what_is_measured_is_saved_after_each_cell_and_marked_incomplete() {
         .map(|one| (one.cells.len(), one.left_out.len()));
     assert_eq!(counts.collect::<Vec<_>>(), [(1, 2), (2, 1), (3, 0)]);
     assert!(saved[0].left_out[0].reason.contains("not yet"));
-    // The last one is the whole, but for the mark.
+    // The last saved outcome is the whole outcome, except for the mark of completeness.
     assert_eq!(saved.last().unwrap().cells, outcome.cells);
 }
 

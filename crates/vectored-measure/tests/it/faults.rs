@@ -10,9 +10,9 @@ use vectored_results::model::TechniqueName;
 /// The fault of a wrong technique.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fault {
-    /// A read takes one byte too many, and misses one. A copy takes all bytes, and hands over one less.
+    /// A read takes one byte too many, and misses one. A copy takes all bytes, and hands over one byte less.
     ByteDropped,
-    /// A read takes one byte too few, and has one twice.
+    /// A read takes one byte too few, and has one byte twice.
     ByteDoubled,
     /// A copy takes one byte less, and hands over all bytes taken.
     ByteLeft,
@@ -90,7 +90,7 @@ impl Faulty {
         Faulty { fault, calls: 0 }
     }
 
-    /// Whether this call, which begins, is wrong by its number.
+    /// Counts a call that begins. Returns whether the call is wrong because of its number.
     fn is_late(&mut self) -> bool {
         self.calls += 1;
         match self.fault {
@@ -124,7 +124,7 @@ fn write(fd: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<()> {
 }
 
 impl Faulty {
-    /// Makes the bytes of a call wrong. The first segment has `first` bytes, the second one as many or more.
+    /// Makes the bytes of a call wrong. The first segment has `first` bytes, the second segment at least `first` bytes.
     fn spoil(&mut self, bytes: &mut Vec<u8>, first: usize) {
         match self.fault {
             ByteDropped => drop(bytes.remove(first)),

@@ -33,7 +33,7 @@ const SYNCED: [SyncMode; 3] = [SyncMode::Dsync, SyncMode::Sync, SyncMode::Fsync]
 /// A pool smaller than the caches: these tests check bytes, not times.
 const SMALL_POOL_BYTES: u64 = 1 << 20;
 
-/// The cell as it is and, if it has a list, the same with cold bytes, with adjacent bytes, or with arrays that are
+/// The cell as it is. If the cell has a list, also the cell with cold bytes, with adjacent bytes, or with arrays that are
 /// filled once.
 pub fn states(usual: &CellSpec) -> Vec<CellSpec> {
     let cold = |asked: &mut Conditions| asked.cache = Cache::Cold;
@@ -59,8 +59,8 @@ pub fn states(usual: &CellSpec) -> Vec<CellSpec> {
     }
 }
 
-/// Cells past the page cache whose segments have these numbers of blocks; none, and reported, if files in the directory of
-/// the tests always have a page cache.
+/// Cells past the page cache whose segments have these numbers of blocks. If files in the directory of the tests always
+/// have a page cache, there is no cell, and the test is noted as skipped.
 pub fn direct_cells(test: &str, blocks: &[usize]) -> Vec<CellSpec> {
     let direct: DirectIo = match check_direct(&directory()) {
         Ok(direct) => direct,
@@ -120,7 +120,7 @@ fn check_right(test: &str, spec: &CellSpec) {
         rivals.into_iter().partition(|rival| is_in_flight(*rival));
     let is_suited = |rival: &TechniqueName| refusal(*rival, asked).is_none();
     if is_stream && in_flight.iter().any(is_suited) {
-        // With a thread at the other end, since transfers in flight wait.
+        // A thread is at the other end, since transfers in flight wait for room.
         let threaded = measured_right(spec, &in_flight);
         assert!(threaded.drain.is_some_and(Drain::has_thread), "{spec:?}");
         measured_right(spec, &others);
@@ -250,7 +250,8 @@ fn right_transfers_are_measured_at_every_depth_and_past_the_page_cache() {
     }
 }
 
-/// The technique, beside one that is about as fast, for as long as it takes to find a fault, which ends the run.
+/// An experiment with `technique` and another technique that is about as fast. The budget lasts until a fault is found; the
+/// fault ends the run.
 fn beside_another(spec: &CellSpec, technique: TechniqueName) -> Experiment {
     let operation = spec.conditions.operation;
     let other = techniques(operation, true)[usize::from(operation != Operation::Copy)];
@@ -313,11 +314,11 @@ fn wrong_writes_are_caught_on_every_target_in_every_state() {
 
 #[test]
 fn wrong_writes_are_caught_if_a_thread_reads() {
-    // A visit may have fewer than 20 such calls.
+    // A visit may have fewer than 20 calls of these sizes.
     let in_few_calls = |fault: &Fault| !matches!(fault, Fault::OnlyMuchLater);
     for fault in OF_WRITES.into_iter().filter(in_few_calls) {
-        // Larger than the target, so a thread reads. A surplus segment of the smaller size fits into the pipe; only the
-        // thread can remove a surplus segment of the larger size.
+        // The lists are larger than the target, so a thread reads. A surplus segment of the smaller size fits into the
+        // pipe; only the thread can remove a surplus segment of the larger size.
         for (target, bytes) in [
             (Target::Pipe, 40_000),
             (Target::Pipe, 100_000),
@@ -343,8 +344,8 @@ fn wrong_writes_are_caught_if_a_thread_reads() {
 #[test]
 fn wrong_reads_are_caught_on_every_target() {
     let mmap = TechniqueName::new("mmap");
-    // Larger than a pipe, so a thread writes. Faults that take too much or too little are found by a timeout, so all run at
-    // the same time.
+    // The lists are larger than a pipe, so a thread writes. Faults that take too much or too little are found by a timeout,
+    // so all faults run at the same time.
     std::thread::scope(|scope| {
         for fault in OF_READS {
             scope.spawn(move || {
@@ -368,7 +369,8 @@ fn wrong_reads_are_caught_on_every_target() {
 
 #[test]
 fn wrong_copies_are_caught_from_and_to_every_descriptor() {
-    // The bytes of each end are compared alone: each source once, and each target. The null device keeps no bytes.
+    // The bytes of each end are compared separately, so each source and each target occurs once. The null device keeps no
+    // bytes.
     let ends = pairs().filter(|(from, to)| *to == Target::File || *from == Target::Pipe);
     let ends: &Vec<_> = &ends.collect();
     std::thread::scope(|scope| {
@@ -380,7 +382,7 @@ fn wrong_copies_are_caught_from_and_to_every_descriptor() {
                 is_kept
                     .then(|| scope.spawn(move || caught(&spec, TechniqueName::READ_WRITE, fault)));
             }
-            // With threads at both ends.
+            // These copies have threads at both ends.
             for (from, to) in [(Target::Pipe, Target::Unix), (Target::File, Target::Pipe)] {
                 let spec = CellSpec::copy(from, to, 50_000);
                 let is_read = fault != Fault::ByteTaken;

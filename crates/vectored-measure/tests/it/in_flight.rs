@@ -115,7 +115,8 @@ fn a_transfer_that_unwinds_leaves_no_list_in_flight() {
     }
 }
 
-/// A list that ends early, and lists that are refused, are errors. What was not written of them does not arrive later.
+/// Checks that a list that ends early and lists that are refused are errors. The unwritten bytes of these lists do not
+/// arrive later.
 fn check_errors<Q: ListQueue>() {
     let mut queue = Q::with_depth(16).unwrap();
     let file = || File::from(unnamed_file(&directory(), OFlags::empty()).unwrap());

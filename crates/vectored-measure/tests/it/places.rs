@@ -61,7 +61,7 @@ fn small_samples_are_moved_between_samples_and_large_ones_by_threads() {
             copy(file, pipe, 10_000).with(|asked| asked.pipe_bytes = Some(4096)),
             Some(ReaderThread),
         ),
-        // These copies would fit.
+        // These copies would fit without a thread.
         (copy(file, pipe, 40_000), Some(ReaderThread)),
         (copy(unix, file, 40_000), Some(WriterThread)),
         (copy(pipe, unix, 40_000), Some(BothThreads)),

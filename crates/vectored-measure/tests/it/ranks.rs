@@ -263,7 +263,7 @@ fn full() -> MeasureError {
 
 #[test]
 fn a_rank_that_fails_is_named_with_its_node_and_what_was_measured_stays() {
-    // A rank whose list does not fit in the same sample is measured again: it has not failed.
+    // A rank whose list did not fit in the same sample has not failed: the list is measured again.
     let failed = with_failing_ranks(|rank, _| match rank {
         1 => Some(MeasureError::DidNotFit),
         2 => Some(full()),

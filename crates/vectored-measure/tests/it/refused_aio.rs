@@ -33,7 +33,7 @@ fn a_refused_queue_is_an_error_that_names_the_remedy() {
         (libc::SYS_io_setup, libc::ENOSYS, aio),
         (libc::SYS_io_setup, libc::EPERM, aio),
         (libc::SYS_io_setup, libc::EAGAIN, limit),
-        // A sandbox that knows the first call only.
+        // A sandbox that allows only io_setup(2).
         (libc::SYS_io_submit, libc::ENOSYS, aio),
         (libc::SYS_io_getevents, libc::EPERM, aio),
     ] {

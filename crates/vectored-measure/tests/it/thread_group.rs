@@ -7,7 +7,7 @@ use vectored_measure::measure::Group;
 
 /// A rank that is a thread.
 ///
-/// A rank that ends while others wait for it makes them panic: it would also end their processes.
+/// A rank that ends while others wait for it makes the others panic: with MPI, their processes would end as well.
 #[derive(Debug)]
 pub struct ThreadGroup {
     rank: usize,
@@ -19,7 +19,7 @@ pub struct ThreadGroup {
 struct Shared {
     state: Mutex<State>,
     changed: Condvar,
-    /// The groups of the first ranks, by how many they are.
+    /// The groups of the first ranks, by the number of ranks.
     parts: Mutex<HashMap<u32, Arc<Shared>>>,
 }
 

@@ -10,7 +10,7 @@ use vectored_machine::platform::plain_calls::FileExt;
 use crate::measure::sampler::STAGING_ALIGNMENT;
 use crate::measure::targets::end::{Batch, Mismatch, POISON};
 
-/// Compares a stream of bytes, piece by piece, with a repeated image, or only their number.
+/// Compares a stream of bytes with a repeated image, piece by piece. Without an image, counts the bytes.
 pub(crate) struct ByteComparison<'a> {
     image: Option<&'a [u8]>,
     batch: Batch,
@@ -18,7 +18,6 @@ pub(crate) struct ByteComparison<'a> {
 }
 
 impl<'a> ByteComparison<'a> {
-    /// Without an `image`, only counts the bytes.
     pub fn new(image: Option<&'a [u8]>, batch: Batch) -> Self {
         ByteComparison {
             image,
@@ -58,7 +57,7 @@ impl<'a> ByteComparison<'a> {
         Ok(())
     }
 
-    /// Ends the comparison; fails if bytes are missing, or counted beyond the batch.
+    /// Ends the comparison. Fails if the number of bytes that arrived is not the number of bytes of the batch.
     pub fn end(self) -> Result<(), Mismatch> {
         if self.arrived_bytes != self.batch.bytes() {
             let sent = self.batch.bytes();
@@ -68,7 +67,7 @@ impl<'a> ByteComparison<'a> {
     }
 }
 
-/// Compares a range of a file, which may be open past the page cache, with a repeated image.
+/// Compares a range of a file with a repeated image. The transfers of the file may bypass the page cache.
 pub(crate) fn compare_file(
     file: &File,
     range: Range<u64>,

@@ -64,7 +64,7 @@ pub fn check_direct(directory: &Path) -> Result<DirectIo, MeasureError> {
     Ok(direct)
 }
 
-/// Writes and reads, and returns how many of these bytes are in the page cache afterwards.
+/// Writes and reads [`TRIAL_BYTES`] bytes, and returns how many of these bytes are in the page cache afterwards.
 fn trial(file: &File) -> io::Result<u64> {
     let mut bytes = AlignedBuffer::zeroed(TRIAL_BYTES, STAGING_ALIGNMENT);
     bytes.fill(POISON);

@@ -6,7 +6,7 @@ use std::io;
 use fastrand::Rng;
 use vectored_machine::platform::fd::{AsFd, BorrowedFd};
 
-/// The byte that fills every buffer before bytes are read back into it: so old bytes cannot pass for bytes that
+/// The byte that fills every buffer before bytes are read back into the buffer: so old bytes cannot pass for bytes that
 /// arrived.
 pub(crate) const POISON: u8 = 0xa5;
 
@@ -17,23 +17,24 @@ pub(crate) const POISON: u8 = 0xa5;
 pub trait End {
     fn fd(&self) -> BorrowedFd<'_>;
 
-    /// Chooses and returns the position in the pattern of a source's next batch.
+    /// Chooses the position in the pattern at which a source's next batch begins. Returns this position.
     fn aim(&mut self, _batch: Batch) -> u64 {
         0
     }
 
-    /// Makes the batch of a source available, from the position that [`End::aim`] chose. The caller does all other preparation
-    /// before it.
+    /// Makes the batch of a source available, from the position that [`End::aim`] chose. The caller must have made all
+    /// other preparations.
     fn begin(&mut self, _batch: Batch) -> io::Result<()> {
         Ok(())
     }
 
-    /// Checks that exactly the bytes of the batch have been read from a source. From a target it removes the batch, and checks
-    /// the number of bytes that have arrived. If there is a `proof` and [`End::can_prove`] is
-    /// true, each byte is compared with it. A proof of fewer calls than the batch is repeated.
+    /// Ends a batch. A source checks that exactly the bytes of the batch have been read. A target removes the batch, and
+    /// checks the number of bytes that have arrived. If there is a `proof` and [`End::can_prove`] is true, each byte is
+    /// compared with the proof. A proof of fewer calls than the batch is repeated.
     fn finish(&mut self, batch: Batch, proof: Option<&[u8]>) -> Result<(), Mismatch>;
 
-    /// Discards all bytes that have arrived, whether a batch is complete or not, if they would be in the way.
+    /// Discards all bytes that have arrived, of complete and of incomplete batches, if these bytes would disturb the next
+    /// batch.
     fn discard(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -53,7 +54,7 @@ pub trait End {
         Ok(())
     }
 
-    /// Whether `finish` can compare every byte. The target cannot if another program reads the bytes, or no program does.
+    /// Whether `finish` can compare every byte. A target cannot if the bytes are read by another program or not at all.
     fn can_prove(&self) -> bool {
         true
     }
@@ -84,7 +85,7 @@ impl Batch {
 pub enum Mismatch {
     Io(io::Error),
     Bytes(String),
-    /// The bytes were in the page cache although it should have been cold.
+    /// The bytes were in the page cache, although they had been evicted from there.
     NotCold,
 }
 

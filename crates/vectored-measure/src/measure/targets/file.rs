@@ -40,8 +40,8 @@ pub(crate) fn appended_bytes(call_bytes: u64) -> u64 {
     FILE_SPAN_BYTES.max(3 * call_bytes)
 }
 
-/// The length of the file that is rewritten from beginning to end, over and
-/// over, unless two calls need more.
+/// The length of the file that is rewritten from beginning to end, over and over. If two calls need more, the file is
+/// longer.
 const OVERWRITE_SPAN_BYTES: u64 = 64 << 20;
 
 const PIECE_BYTES: usize = 1 << 20;
@@ -65,10 +65,10 @@ pub struct SpanFile {
 }
 
 impl SpanFile {
-    /// A file in `directory` that is appended to, or one that is rewritten, all of it on its device and in the page cache.
+    /// A file in `directory` to append to or to rewrite. All blocks of a file to rewrite are allocated and clean.
     ///
-    /// It is appended to by `O_APPEND`, as the writer of a log does, or by the position of the descriptor or
-    /// an offset. Linux ignores offsets in a file with `O_APPEND`, so asynchronous writes to it would be in any order.
+    /// Appending uses `O_APPEND`, as the writer of a log does, or the position of the descriptor, or an offset. Linux
+    /// ignores offsets in a file with `O_APPEND`, so asynchronous writes would be in any order.
     pub fn create(
         directory: &Path,
         file_system: String,
@@ -173,9 +173,9 @@ impl End for FileSink {
     }
 }
 
-/// An unnamed file of `bytes` bytes, piece by piece from `fill`, whose blocks are allocated and clean: no writeback happens while
-/// samples are timed. If it is direct, its transfers bypass the page cache, and none of it is there: otherwise the first
-/// transfer of each page would have to evict the page.
+/// An unnamed file of `bytes` bytes, which `fill` gives piece by piece. The blocks of the file are allocated and clean, so
+/// no writeback happens while samples are timed. The transfers of a direct file bypass the page cache. No page of a direct
+/// file is in the page cache: otherwise the first transfer of each page would have to evict the page.
 pub(crate) fn filled_file(
     directory: &Path,
     flags: OFlags,

@@ -22,8 +22,8 @@ use crate::measure::targets::end::{Batch, End, Mismatch};
 /// A peer that accepts no connection or reads nothing for this long counts as stuck.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The bytes that a peer must take within [`PATIENCE`]. A slower peer would hold one sample for longer than a run may take,
-/// and a signal ends a run after a sample.
+/// The bytes that a peer must take within [`PATIENCE`]. A slower peer could hold one sample for longer than a run may take.
+/// A signal ends a run only after a sample.
 const TRIAL_BYTES: u64 = 1 << 20;
 
 /// A connection to another program, which reads the bytes at its own pace. All
@@ -120,7 +120,7 @@ fn try_out(socket: &OwnedFd) -> io::Result<()> {
 
 fn explained(error: io::Error) -> io::Error {
     match error.kind() {
-        // Writes block for `PATIENCE`.
+        // A write blocks for at most `PATIENCE`.
         ErrorKind::WouldBlock => stuck(),
         ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => gone(),
         _ => error,
@@ -163,8 +163,8 @@ fn addresses(address: &str) -> io::Result<Vec<SocketAddr>> {
     address.to_socket_addrs().map(Iterator::collect)
 }
 
-/// The addresses of `HOST:PORT`, names by getent(1): getaddrinfo(3) of a static program loads modules of the system, which may
-/// belong to another glibc.
+/// The addresses of `HOST:PORT`. getent(1) resolves names: in a static program, getaddrinfo(3) would load modules of the
+/// system, which may belong to another glibc.
 #[cfg(all(target_env = "gnu", target_feature = "crt-static"))]
 fn addresses(address: &str) -> io::Result<Vec<SocketAddr>> {
     if let Ok(address) = address.parse() {
@@ -179,7 +179,7 @@ fn addresses(address: &str) -> io::Result<Vec<SocketAddr>> {
     let text = String::from_utf8_lossy(&output.stdout);
     let first = |line: &str| line.split_whitespace().next()?.parse().ok();
     let mut found: Vec<_> = text.lines().filter_map(first).collect();
-    // One line for each type of socket.
+    // getent prints an address once for each type of socket.
     found.dedup();
     if found.is_empty() {
         return Err(io::Error::other("getent finds no address of this name"));

@@ -87,8 +87,8 @@ impl TargetOpener {
         }
     }
 
-    /// The file of a cell. Cells with the same directory, sync mode and way past the page cache rewrite one file. A file
-    /// that is too short is replaced.
+    /// The file of a cell. Cells with the same directory, sync mode and `direct` rewrite one file. A file that is too short
+    /// is replaced.
     fn span_file(
         &mut self,
         directory: &Path,

@@ -24,9 +24,8 @@ const SUSPICION: Duration = Duration::from_millis(100);
 
 /// A stream with a reader thread.
 ///
-/// The reader thread also compares the bytes. If the measuring thread did, each
-/// `read` of the next batch would first have to fetch its buffer from the other
-/// CPU's cache, inside the timed region.
+/// The reader thread also compares the bytes. If the measuring thread compared them, each `read` of the next batch would
+/// first have to fetch its buffer from the other CPU's cache, inside the timed region.
 pub(crate) struct DrainThreadSink {
     stream: StreamKind,
     thread: ThreadBeside<Order, io::Result<Report>>,
@@ -82,7 +81,8 @@ impl DrainThreadSink {
 
     /// Whether the stream is empty, while the thread may wait for bytes.
     fn is_empty(&self) -> io::Result<bool> {
-        // On Windows a call on a pipe begins when the call before it has ended, and that call waits for bytes.
+        // On Windows, a call on a pipe begins only when the call before it has ended. Here the call before is the thread's,
+        // which waits for bytes.
         Ok(cfg!(windows) || plain_calls::ioctl_fionread(&self.residue)? == 0)
     }
 }
@@ -156,7 +156,7 @@ fn serve(
     }
 }
 
-/// Empties the stream; returns the number of bytes in it.
+/// Empties the stream. Returns the number of bytes that were in the stream.
 fn take_surplus(mut stream: &ByteStream) -> io::Result<u64> {
     let mut taken = 0;
     let mut piece = [0; 1 << 16];

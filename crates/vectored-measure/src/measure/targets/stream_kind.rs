@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// before the call returns, but the kernel may defer it to a thread.
 const TRANSIT: Duration = Duration::from_millis(20);
 
-/// A stream whose both ends belong to this process.
+/// A kind of stream. Both ends of the stream belong to this process.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum StreamKind {
     /// A pipe, of the default capacity if none is given.
@@ -73,7 +73,7 @@ impl StreamKind {
         Ok((writer, reader))
     }
 
-    /// Not called where streams are not [emptied between
+    /// Never called, since Windows does not [empty streams between
     /// samples](vectored_machine::platform::descriptors::EMPTIES_BETWEEN_SAMPLES).
     #[cfg(windows)]
     pub fn open_non_blocking(&self) -> io::Result<Pair> {
@@ -99,8 +99,8 @@ impl StreamKind {
         Ok(true)
     }
 
-    /// Waits until no bytes are in transit, or some can be read. Returns `true`
-    /// in the first case: bytes that have not arrived then are lost.
+    /// Waits until no bytes are in transit, and returns `true`; or until bytes can be read, and returns `false`. After
+    /// `true`, bytes that have not arrived are lost.
     pub fn settle(&self, writer: impl AsFd, reader: impl AsFd) -> io::Result<bool> {
         let began = Instant::now();
         while self.has_transit() {

@@ -38,7 +38,7 @@ impl OpenStream {
         Ok(())
     }
 
-    /// Opens it anew on other kernel memory.
+    /// Opens the stream anew on other kernel memory.
     pub fn lay_out(&mut self, rng: &mut Rng) -> io::Result<()> {
         self.ballast.change(rng)?;
         self.reopen()
@@ -71,7 +71,7 @@ impl StreamSink {
         {
             self.take_available(&mut take)?;
         }
-        // Bytes that arrived while the stream settled.
+        // Takes the bytes that arrived while the stream settled.
         if self.stream.kind.has_transit() {
             self.take_available(&mut take)
         } else {

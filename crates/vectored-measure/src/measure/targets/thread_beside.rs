@@ -10,7 +10,7 @@ use vectored_machine::platform::fd::OwnedFd;
 /// A thread that obeys orders, and reports.
 pub(crate) struct ThreadBeside<O, R> {
     name: &'static str,
-    /// Our end of the stream, and the channel of the orders. Open until this is dropped.
+    /// Our end of the stream, and the channel of the orders. Both are open until this value is dropped.
     open: Option<(OwnedFd, Sender<O>)>,
     pub reports: Receiver<R>,
     thread: Option<JoinHandle<()>>,
@@ -28,8 +28,8 @@ impl<O: Send + 'static, R: Send + 'static> ThreadBeside<O, R> {
         let thread = std::thread::Builder::new();
         let thread = thread.name(name.to_owned()).spawn(move || {
             if let Some(cpu) = cpu {
-                // The CPU was allowed when it was chosen. If it no longer is, the
-                // thread runs unpinned, so the error is ignored.
+                // The CPU was allowed when it was chosen. If the CPU is no longer allowed, the thread runs unpinned, so the
+                // error is ignored.
                 let _ = cpus::pin(cpu);
             }
             work(&incoming, &outgoing);

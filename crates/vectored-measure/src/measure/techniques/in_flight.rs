@@ -1,4 +1,4 @@
-//! Lists moved by io_uring or Linux AIO, with several of them in flight.
+//! Moves lists by io_uring or Linux AIO, with several lists in flight.
 
 use std::collections::VecDeque;
 use std::io;
@@ -15,14 +15,14 @@ use crate::measure::techniques::{Mover, ReadMover, Technique};
 #[cfg(all(target_pointer_width = "64", target_endian = "little"))]
 pub const IO_URING: Technique = Technique {
     about: "uring::Ring; asynchronous",
-    // One call submits and reaps as many lists as are in flight.
+    // One call submits and reaps all lists in flight.
     cost_ns: |costs| 0.6 * costs.referenced_ns + 2.0 * costs.call_ns / costs.queue_depth,
     ..by_queue::<crate::in_flight::RingQueue>("io-uring")
 };
 
 pub const LINUX_AIO: Technique = Technique {
     about: "io_submit; asynchronous",
-    // io_submit and io_getevents each take as many lists as are in flight.
+    // io_submit and io_getevents each take all lists in flight.
     cost_ns: |costs| costs.referenced_ns + 1.5 * costs.call_ns / costs.queue_depth,
     ..by_queue::<AioQueue>("linux-aio")
 };
@@ -50,12 +50,12 @@ fn refuses(conditions: &Conditions) -> Option<&'static str> {
     }
 }
 
-/// An asynchronous technique. Its queue is made when its depth, which comes first, is needed.
+/// An asynchronous technique: the last queue, after its depth. A queue is made when its depth is needed.
 struct Asynchronous<Q>(Option<(u32, Q)>);
 
 impl<Q: ListQueue> Asynchronous<Q> {
     fn of_depth(&mut self, depth: u32) -> io::Result<&mut Q> {
-        // An old queue goes before the new one is made, since both count against the limits of the system.
+        // The old queue is dropped before the new queue is made, since both count against the limits of the system.
         let (_, queue) = match self.0.take() {
             Some(known) if known.0 == depth => self.0.insert(known),
             other => {

@@ -51,7 +51,7 @@ pub const SENDFILE: Technique = Technique {
     ..Technique::named("sendfile")
 };
 
-/// Never inlined, nor are the functions below: see `write_all`.
+/// This function and the functions below are never inlined: see `write_all`.
 #[inline(never)]
 fn copy_some(from: BorrowedFd<'_>, to: BorrowedFd<'_>, bytes: usize) -> io::Result<usize> {
     Ok(retry_on_intr(|| {
@@ -80,7 +80,7 @@ fn splice_all(from: BorrowedFd<'_>, to: BorrowedFd<'_>, bytes: usize) -> io::Res
 struct Splice {
     /// The pipe to open between two descriptors that are no pipes.
     between: Option<StreamKind>,
-    /// Its ends; `None` after an error, which may leave bytes in it.
+    /// The ends of the pipe; `None` after an error, which may leave bytes in the pipe.
     ends: Option<Pair>,
 }
 

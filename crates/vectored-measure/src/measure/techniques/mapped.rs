@@ -1,4 +1,4 @@
-//! Copies between the segments and a shared mapping of a file, and writes from one.
+//! Copies between the segments and a shared mapping of a file, and writes from a mapping.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -61,8 +61,8 @@ fn refuses(conditions: &Conditions) -> Option<&'static str> {
     }
 }
 
-/// In every call, maps the range that `write` would write, copies the segments
-/// there and unmaps it, as a program does that appends occasionally.
+/// Each call maps the range that `write` would write, copies the segments there, and unmaps the range, like a program that
+/// appends occasionally.
 ///
 /// The file is first extended with `ftruncate`. Nothing is synced: like written bytes, the copied bytes are in the page
 /// cache, where every reader of the file sees them at once. The file position moves as after a `write`.
@@ -103,7 +103,8 @@ impl Mover for MmapWrite {
     }
 }
 
-/// Maps the range that `read` would read, uses it and unmaps it. The file position moves as after a `read`.
+/// Maps the range that `read` would read, uses the mapping, and unmaps the range. The file position moves as after a
+/// `read`.
 fn read_mapped(
     fd: BorrowedFd<'_>,
     bytes: usize,

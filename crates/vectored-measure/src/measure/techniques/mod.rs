@@ -64,8 +64,8 @@ pub fn technique(name: &str) -> Option<&'static Technique> {
     all.find(|technique| *technique.name == *name)
 }
 
-/// The techniques of an operation: those that are measured if none is named (`usual`), or those that are measured only
-/// if they are named.
+/// The techniques of an operation. With `usual`, the techniques that are measured if none is named; without, the techniques
+/// that are measured only if they are named.
 pub fn techniques(operation: Operation, usual: bool) -> Vec<TechniqueName> {
     let of_it = TECHNIQUES.iter().filter(|one| one.moves(operation));
     let of_it = of_it.filter(|one| one.usual == usual);
@@ -84,15 +84,15 @@ pub fn is_in_flight(name: TechniqueName) -> bool {
     technique(&name).is_some_and(|technique| technique.in_flight)
 }
 
-/// The techniques of a cell: all of the experiment that do not refuse its conditions.
+/// The techniques of a cell: all techniques of the experiment that do not refuse the conditions of the cell.
 pub fn techniques_of(experiment: &Experiment, cell: &CellSpec) -> Vec<TechniqueName> {
     let mut techniques = experiment.techniques();
     techniques.retain(|name| refusal(*name, &cell.conditions).is_none());
     techniques
 }
 
-/// Why a technique cannot be measured under these conditions, as the rest of a sentence that begins with its name; `None`
-/// if it can. A technique that is not listed can be measured.
+/// Why a technique cannot be measured under these conditions, as the rest of a sentence that begins with the technique's
+/// name; `None` if the technique can be measured. A technique that is not listed can be measured.
 pub fn refusal(name: TechniqueName, conditions: &Conditions) -> Option<&'static str> {
     (technique(&name)?.refuses)(conditions)
 }

@@ -22,7 +22,7 @@ pub trait Mover {
         sampled.map(drop)
     }
 
-    /// Makes the calls of a batch. A technique has this or `call`.
+    /// Makes the calls of a batch. A technique implements this method or `call`.
     fn sample(
         &mut self,
         fd: BorrowedFd<'_>,
@@ -45,7 +45,8 @@ impl<F: FnMut(BorrowedFd<'_>, &[&[u8]]) -> io::Result<()>> Mover for F {
 pub trait ReadMover {
     fn prepare(&mut self, _segments: &[&mut [u8]], _start_bytes: usize) {}
 
-    /// Fills every byte of all segments, in order, and reads no further bytes. Fails with `UnexpectedEof` if there are too few.
+    /// Fills every byte of all segments, in order, and reads no further bytes. Fails with `UnexpectedEof` if the source has
+    /// too few bytes.
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &mut [&mut [u8]]) -> io::Result<()> {
         let list = segments.iter_mut().map(|segment| &mut **segment);
         let lists = &mut [list.collect()];
@@ -53,8 +54,9 @@ pub trait ReadMover {
         sampled.map(drop)
     }
 
-    /// Makes the calls of a batch. A technique has this or `call`. There is a list for each transfer in flight; synchronous techniques fill the first list
-    /// in every call. Returns the number of the last call, from 0 on, that filled each list.
+    /// Makes the calls of a batch. A technique implements this method or `call`. There is a list for each transfer in
+    /// flight; synchronous techniques fill the first list in every call. Returns, for each list, the number of the last
+    /// call that filled the list. The first call has the number 0.
     fn sample(
         &mut self,
         fd: BorrowedFd<'_>,
@@ -79,8 +81,8 @@ pub trait CopyMover {
         Ok(())
     }
 
-    /// Takes exactly `bytes` bytes from the source and hands them to the target, at the position of each descriptor. If it
-    /// fails, bytes that it has taken and not handed over are lost.
+    /// Takes exactly `bytes` bytes from the source and hands them to the target, at the position of each descriptor. If the
+    /// call fails, bytes that were taken and not handed over are lost.
     fn call(&mut self, from: BorrowedFd<'_>, to: BorrowedFd<'_>, bytes: usize) -> io::Result<()>;
 
     fn sample(

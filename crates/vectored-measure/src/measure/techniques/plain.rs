@@ -8,9 +8,9 @@ use vectored_results::model::Conditions;
 
 /// One `write`; after a short write, further calls for the rest.
 ///
-/// Never inlined, nor are the other functions that make a call for a technique. A return after a system call can cost 60 ns if
-/// the kernel's mitigations make returns expensive. A program that calls its C library pays that in every technique;
-/// techniques whose call is inlined would seem faster.
+/// This function, and all others that make a call for a technique, are never inlined. A return after a system call can cost
+/// 60 ns if the kernel's mitigations make returns expensive. A program that calls its C library pays that in every
+/// technique; techniques whose call is inlined would seem faster.
 #[inline(never)]
 pub fn write_all(fd: BorrowedFd<'_>, mut bytes: &[u8]) -> io::Result<()> {
     loop {
@@ -43,7 +43,8 @@ pub fn read_some(from: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
     Ok(retry_on_intr(|| read(from, &mut *buffer))?)
 }
 
-/// Moves all bytes by calls of `some`, which gets the number that is left and returns how many it has moved.
+/// Moves all bytes by calls of `some`. `some` gets the number of bytes that are left, and returns the number of moved
+/// bytes.
 pub fn move_all(bytes: usize, mut some: impl FnMut(usize) -> io::Result<usize>) -> io::Result<()> {
     let mut left = bytes;
     while left > 0 {

@@ -98,8 +98,8 @@ fn read_rest(fd: BorrowedFd<'_>, iovecs: &mut [IoSliceMut<'_>], count: usize) ->
     Ok(())
 }
 
-/// A mover that fills an array of `iovec`, in every call or once per sample, and has a function read into it, which leaves the array
-/// unchanged and gets the number of its bytes.
+/// A mover that fills an array of `iovec`, in every call or once per sample, and calls a function that reads into the
+/// array. The function gets the number of bytes of the array, and leaves the array unchanged.
 pub struct Scattering<F>(F);
 
 impl<F: FnMut(BorrowedFd<'_>, &mut [IoSliceMut<'_>], usize) -> io::Result<()>> Scattering<F> {
@@ -142,8 +142,8 @@ impl<F: FnMut(BorrowedFd<'_>, &mut [IoSliceMut<'_>], usize) -> io::Result<()>> R
     }
 }
 
-/// Converts to an empty array with the same allocation, for slices of another lifetime. Collecting a vector's own iterator reuses
-/// its memory.
+/// Converts to an empty array with the same allocation, for slices of another lifetime. Collecting a vector's own iterator
+/// reuses the memory of the vector.
 fn recycled<'to>(mut iovecs: Vec<IoSliceMut<'_>>) -> Vec<IoSliceMut<'to>> {
     iovecs.clear();
     let emptied = iovecs.into_iter().map(|_| IoSliceMut::new(&mut []));

@@ -27,7 +27,7 @@ pub const STDIO_LARGE: Technique = Technique {
     ..Technique::named("stdio-large")
 };
 
-/// `fwrite` for every segment, then `fflush`, with a buffer of this size or of the one that the C library chooses.
+/// `fwrite` for every segment, then `fflush`, with a buffer of this size or of the size that the C library chooses.
 ///
 /// A program opens a stream once and uses it many times, so opening it is not timed. Each sample opens its own stream, since targets
 /// are reopened between rounds.

@@ -13,15 +13,16 @@ pub type Make<C, M> = fn(&C) -> Box<M>;
 pub struct Technique {
     pub name: TechniqueName,
     pub about: &'static str,
-    /// Whether it is measured if no technique is named.
+    /// Whether the technique is measured if no technique is named.
     pub usual: bool,
-    /// Whether it keeps up to `queue_depth` lists in flight, rather than one list.
+    /// Whether the technique keeps up to `queue_depth` lists in flight, rather than one list.
     pub in_flight: bool,
-    /// Why it cannot be measured under these conditions, as the rest of a sentence that begins with its name.
+    /// Why the technique cannot be measured under these conditions, as the rest of a sentence that begins with the
+    /// technique's name.
     pub refuses: fn(&Conditions) -> Option<&'static str>,
     /// The time of a list on a simulated machine.
     pub cost_ns: fn(&Costs) -> f64,
-    /// Makes what writes, for a target with this cost model. The loop of a mover is compiled for it alone: see
+    /// Makes the mover that writes to a target with this cost model. The loop of each mover is compiled separately: see
     /// [`Mover::sample`].
     pub write: Option<Make<CostModel, dyn Mover>>,
     pub read: Option<Make<CostModel, dyn ReadMover>>,

@@ -91,8 +91,8 @@ fn write_rest(fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>], written: usize) -> io:
     Ok(())
 }
 
-/// A mover that fills an array of `iovec`, in every call or once per sample, and has a function write it, which gets the number of
-/// its bytes.
+/// A mover that fills an array of `iovec`, in every call or once per sample, and calls a function that writes the array.
+/// The function gets the number of bytes of the array.
 pub struct Gathering<F>(F);
 
 impl<F: FnMut(BorrowedFd<'_>, &[IoSlice<'_>], usize) -> io::Result<()>> Gathering<F> {
@@ -111,7 +111,7 @@ impl<F: FnMut(BorrowedFd<'_>, &[IoSlice<'_>], usize) -> io::Result<()>> Mover fo
     ) -> io::Result<Timing> {
         let Gathering(send) = self;
         let bytes = lists.first().iter().map(|segment| segment.len()).sum();
-        // Its memory is touched before the clock starts.
+        // The memory of the array is touched before the clock starts.
         let mut iovecs: Vec<IoSlice<'_>> =
             lists.segments().iter().map(|s| IoSlice::new(s)).collect();
         match batch.iovec_setup {
