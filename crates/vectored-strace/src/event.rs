@@ -5,8 +5,8 @@
 
 /// A system call, a signal, or the end of a thread.
 ///
-/// Events of a log come in the order in which calls returned. If the log is in parts (`-ff`) with absolute times, they
-/// come in the order in which calls began. A call whose effect is unknown is an [`Action::Unread`].
+/// Events of a log come in the order in which calls returned. If the log is in parts (`-ff`) with absolute times,
+/// events come in the order in which calls began. A call whose effect is unknown is an [`Action::Unread`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Event<'a> {
@@ -101,7 +101,7 @@ pub enum Action<'a> {
     /// `open`, `openat`, `openat2`, `creat`, successful.
     Open {
         descriptor: Descriptor<'a>,
-        /// The path that the program passed; empty if the log does not show it.
+        /// The path that the program passed; empty if the log does not show the path.
         path: &'a [u8],
         folder: Option<Descriptor<'a>>,
         flags: OpenFlags,
@@ -183,7 +183,7 @@ pub enum Action<'a> {
     MakeFolder(Place<'a>),
     /// `truncate` of a path.
     Truncate { path: &'a [u8] },
-    /// `link`, `symlink`, `rename` and similar calls, successful. One file has two names, or a new name.
+    /// `link`, `symlink`, `rename` and similar calls, successful. The file then has two names, or a new name.
     Link {
         from: Place<'a>,
         to: Place<'a>,
@@ -221,12 +221,13 @@ pub enum Action<'a> {
     Sync(Option<Descriptor<'a>>),
     /// Any other call, or a failed call of the other kinds.
     Other { descriptor: Option<Descriptor<'a>> },
-    /// A call of the other kinds whose arguments could not be read, or whose end is missing. It may have done anything.
+    /// A call of the other kinds whose arguments could not be read, or whose end is missing. The call may have done
+    /// anything.
     ///
     /// An event without a name stands for a line that could not be read: its thread and its call are unknown.
     Unread { descriptor: Option<Descriptor<'a>> },
-    /// Calls of any threads are missing. They may have moved bytes and waited, but they changed no descriptor. In a
-    /// log, this event stands for a call whose path is not shown.
+    /// Calls of any threads are missing. The missing calls may have moved bytes and waited, but changed no descriptor.
+    /// In a log, this event stands for a call whose path is not shown.
     Lost,
     /// The delivery of a signal.
     Signal,
@@ -358,7 +359,7 @@ pub struct OpenFlags {
     pub unread: bool,
 }
 
-/// An option of a TCP socket. It decides when the kernel sends (tcp(7)).
+/// A TCP option that decides when the kernel sends (tcp(7)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TcpOption {

@@ -14,7 +14,7 @@ use crate::model::{Advisory, FindingKey, FindingKind, Tally};
 use crate::report::figures::{seconds, shortened};
 use crate::report::rows::{SHOWN_CHARACTERS, program_in_words};
 
-/// The least difference of two times of waiting for delayed acknowledgements that counts, as a share.
+/// Two times of waiting for delayed acknowledgements differ only if their difference is more than this share.
 const STALLS_DIFFER: f64 = 0.25;
 
 /// An old and a new program, by the logs of their calls.
@@ -25,7 +25,7 @@ pub struct AdviceComparison {
     pub new: SideOfAdvice,
     /// Whether the commands of both sides differ in more than an `.old` at the end of a word or before its extension.
     pub commands_differ: bool,
-    /// The findings of both sides; findings whose calls differ most come first.
+    /// The findings of both sides. Findings whose calls differ most come first.
     pub findings: Vec<ComparedFinding>,
     pub limit: Option<f64>,
     pub ruling: Option<Ruling>,
@@ -46,7 +46,7 @@ pub struct SideOfAdvice {
 /// Findings of one kind in one program, file and call site.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ComparedFinding {
-    /// `came`, `went`, `changed`, or `stayed`. A finding `stayed` if the number of calls is the same.
+    /// `came`, `went`, `changed`, or `stayed`, which means that the number of calls is the same.
     pub change: &'static str,
     #[serde(flatten)]
     pub place: Place,
@@ -195,7 +195,7 @@ impl AdviceComparison {
         found.collect()
     }
 
-    /// One row for each sum, and one row for each finding. The sum of the calls that move bytes has a limit.
+    /// One row for each sum, and one row for each finding. Only the row of the calls that move bytes has the limit.
     pub fn csv(&self) -> String {
         let sums = std::iter::zip(sums(&self.old), sums(&self.new));
         let sums = sums.map(|(old, new)| {

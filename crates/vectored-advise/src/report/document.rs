@@ -92,8 +92,8 @@ fn not_counted(advisory: &Advisory, top: usize) -> Vec<Block> {
     heading.into_iter().chain(shown).chain(more).collect()
 }
 
-/// The listed findings with at least 1 % of the largest saving. If no saving is known: with at least 1 % of the most
-/// calls.
+/// The listed findings with at least 1 % of the largest saving. A finding without a known saving needs at least 1 % of
+/// the largest number of calls.
 fn listed_that_matter(advisory: &Advisory) -> impl Iterator<Item = &Uncounted> {
     let listed = || advisory.uncounted.iter();
     let most_s = listed().filter_map(|one| one.at_most_s);

@@ -30,8 +30,8 @@ const SHOWN_ACTION: usize = 1500;
 
 const NAMED_SITES: usize = 4;
 
-/// A finding. If a finding in `before` has the same remedy, the text refers to that finding. The headline is `saves 812
-/// ms [700, 910]; no other call between them`.
+/// A finding. If a finding in `before` has the same remedy, the text refers to that finding. The headline is
+/// `saves 812 ms [700, 910]; no other call between them`.
 pub(super) fn item(finding: &Finding, before: &[Item]) -> Item {
     let Finding { key, tally, .. } = finding;
     let (saving, interval) = span(

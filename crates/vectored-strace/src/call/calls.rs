@@ -171,8 +171,9 @@ pub(crate) fn watch(body: Body<'_>) -> Found<'_> {
     Ok((modify && is_success(result)).then_some(Action::Watch { path }))
 }
 
-/// `wait4(-1, [{WIFEXITED(s) && WEXITSTATUS(s) == 0}], 0, NULL) = 12`, or `waitid(P_ALL, 0, {si_signo=SIGCHLD,
-/// si_code=CLD_EXITED, si_pid=12, …}, WEXITED, NULL) = 0`, where `si_pid` is the child.
+/// `wait4(-1, [{WIFEXITED(s) && WEXITSTATUS(s) == 0}], 0, NULL) = 12`, or
+/// `waitid(P_ALL, 0, {si_signo=SIGCHLD, si_code=CLD_EXITED, si_pid=12, …}, WEXITED, NULL) = 0`, where `si_pid` is the
+/// child.
 pub(crate) fn waited(body: Body<'_>) -> Found<'_> {
     let child = thread(after!(body.text, b"si_pid=").unwrap_or(body.result())).ok();
     let child = child.filter(|&child| child > 0 && body.succeeded());

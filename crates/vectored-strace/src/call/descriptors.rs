@@ -11,8 +11,9 @@ use crate::text::numbers::leading_any;
 
 pub(crate) type Found<'a> = Result<Option<Action<'a>>, SkipReason>;
 
-/// `open("x", O_RDONLY) = 3`, `openat(AT_FDCWD, "x", O_RDONLY|O_CREAT, 0666) = 3`, `openat2(AT_FDCWD, "x",
-/// {flags=O_RDONLY, resolve=0}, 24) = 3`. The argument at `place` is the path. If `is_new`: `creat("x", 0666) = 3`.
+/// `open("x", O_RDONLY) = 3`, `openat(AT_FDCWD, "x", O_RDONLY|O_CREAT, 0666) = 3`,
+/// `openat2(AT_FDCWD, "x", {flags=O_RDONLY, resolve=0}, 24) = 3`. The argument at `place` is the path. If `is_new`:
+/// `creat("x", 0666) = 3`.
 pub(crate) fn open(body: Body<'_>, place: usize, is_new: bool) -> Found<'_> {
     let (parts, result) = body.arguments().parts()?;
     let folder = if place == 0 { None } else { folder(parts[0]) };
@@ -79,8 +80,8 @@ pub(crate) fn pair(body: Body<'_>, place: usize) -> Found<'_> {
     }))
 }
 
-/// `socket(AF_INET, SOCK_STREAM|SOCK_CLOEXEC, IPPROTO_TCP) = 3`. If it `accepts`: `accept4(3, {sa_family=AF_INET, …},
-/// [16], SOCK_CLOEXEC) = 4`.
+/// `socket(AF_INET, SOCK_STREAM|SOCK_CLOEXEC, IPPROTO_TCP) = 3`. If it `accepts`:
+/// `accept4(3, {sa_family=AF_INET, …}, [16], SOCK_CLOEXEC) = 4`.
 pub(crate) fn socket(body: Body<'_>, accepts: bool) -> Found<'_> {
     let ([first, second, third, fourth, ..], result) = body.arguments().parts()?;
     let from = accepts.then(|| descriptor(first)).transpose()?;

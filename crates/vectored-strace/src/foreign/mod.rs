@@ -40,7 +40,7 @@ type ReadLine = fn(&[u8]) -> Option<Option<Record<'_>>>;
 
 /// Lines of strace, made from a log of strace, `perf trace`, `perf script` or bpftrace.
 pub struct Rewritten<R> {
-    /// The first bytes of the log, after these were read, and then the rest.
+    /// The first bytes of the log, once they are read, then the rest.
     input: BufReader<Chain<Cursor<Vec<u8>>, R>>,
     is_begun: bool,
     rewriter: Option<Rewriter>,

@@ -1,6 +1,7 @@
-//! Logs of `raw_syscalls`, as `perf script` writes them. They have only numbers: `cat 12 [000] 24914.663653:
-//! raw_syscalls:sys_enter: NR 1 (1, 7f00, 64, 0, 0, 0)`, and `sys_exit: NR 1 = 100`. The command for bpftrace in
-//! docs/advise.md adds the flags of `clone3` and the path of `openat`: `sys_exit: NR 257 = 3 0 /tmp/x`.
+//! Logs of `raw_syscalls`, as `perf script` writes them. They have only numbers:
+//! `cat 12 [000] 24914.663653: raw_syscalls:sys_enter: NR 1 (1, 7f00, 64, 0, 0, 0)`, and `sys_exit: NR 1 = 100`. The
+//! command for bpftrace in docs/advise.md adds the flags of `clone3` and the path of `openat`:
+//! `sys_exit: NR 257 = 3 0 /tmp/x`.
 
 use memchr::memmem;
 

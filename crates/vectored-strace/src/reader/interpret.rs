@@ -94,8 +94,8 @@ impl<R: Read> Reader<R> {
         !call.announced
     }
 
-    /// Reads the beginning of a call that a message of strace interrupted: `clone(flags=SIGCHLDstrace: Process 12
-    /// attached`. The call continues in the next line.
+    /// Reads the beginning of a call that a message of strace interrupted:
+    /// `clone(flags=SIGCHLDstrace: Process 12 attached`. The call continues in the next line.
     #[cold]
     fn read_interrupted(&mut self, name: CallName) -> Result<bool, SkipReason> {
         let text = self.lines.text(self.line.start, self.line.end);
@@ -116,8 +116,8 @@ impl<R: Read> Reader<R> {
         Ok(self.lose(self.line.origin.thread, reason))
     }
 
-    /// Reads the rest of a call that a message of strace interrupted in the line before: `,
-    /// child_tidptr=0x7f772f4b9a10) = 12`, or ` <unfinished ...>`.
+    /// Reads the rest of a call that a message of strace interrupted in the line before:
+    /// `, child_tidptr=0x7f772f4b9a10) = 12`, or ` <unfinished ...>`.
     #[cold]
     pub(super) fn resume_interrupted(
         &mut self,
@@ -195,8 +195,8 @@ impl<R: Read> Reader<R> {
         Ok(true)
     }
 
-    /// Reads the end of a thread: `+++ exited with 0 +++`, `+++ killed by SIGTERM +++`, `+++ superseded by execve in
-    /// pid 12 +++`.
+    /// Reads the end of a thread: `+++ exited with 0 +++`, `+++ killed by SIGTERM +++`,
+    /// `+++ superseded by execve in pid 12 +++`.
     fn end(&mut self) -> Result<bool, SkipReason> {
         let text = self.lines.text(self.line.start, self.line.end);
         let ending = text

@@ -1,5 +1,4 @@
-//! The kernel's tables, as far as a log shows them: threads, processes, descriptors and open file
-//! descriptions.
+//! The kernel's tables, if a log shows them: threads, processes, descriptors and open file descriptions.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use vectored_report::sort;
@@ -63,7 +62,7 @@ impl FdTable {
     }
 }
 
-/// An open file description without a descriptor in a process that had one.
+/// An open file description, and a process that has closed its last descriptor to the description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DroppedFile {
     pub(crate) open_file: DescriptorId,
@@ -148,7 +147,7 @@ impl KernelTables {
         key
     }
 
-    /// If a process ran before the log began and is a part of another process, takes back its count.
+    /// Takes back the count of a process that ran before the log began. The process is a part of another process.
     pub(crate) fn count_with_another(&mut self, process: ProcessId) {
         let process = &mut self.processes[process];
         if process.is_found && std::mem::replace(&mut process.is_counted, false) {

@@ -57,13 +57,13 @@ impl KernelTables {
         self.end_process(found);
         self.process_count -= u64::from(is_counted);
         self.threads[thread].process = parent;
-        // `end_process` counted it as ended.
+        // `end_process` has counted the thread as ended.
         self.ended_threads = self.ended_threads.saturating_sub(1);
         self.processes[parent].threads += 1;
     }
 
-    /// Gives a process its parent's descriptors after the fork returned, if the process ran before that. Numbers that
-    /// the process opened or closed itself are left out.
+    /// Gives a process the descriptors of its parent. The process ran before its fork returned. Numbers that the
+    /// process opened or closed itself are left out.
     fn adopt_process(&mut self, parent: ProcessId, thread: ThreadId, shares: bool) {
         let parent = self.processes[parent].clone();
         let child = &mut self.processes[self.threads[thread].process];

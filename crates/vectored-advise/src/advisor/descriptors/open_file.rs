@@ -34,9 +34,9 @@ pub(crate) struct OpenFile {
     /// Findings of reads. They are counted only if no other thread or process uses the offset or the stream.
     pub(crate) held: HeldFindings,
     /// Whether writers that are not in the log may write to the file: a FIFO, a pipe from before the log began, a file
-    /// with `O_APPEND`. Each call then writes whole records.
+    /// with `O_APPEND`. In that case each call writes whole records.
     pub(crate) has_other_writers: bool,
-    /// Whether the log leaves open if this is a file or a FIFO.
+    /// Whether the file may be a FIFO, since the log does not show that.
     pub(crate) may_be_fifo: bool,
     /// Whether a call relied on the offset that a seek and the next transfer left.
     pub(crate) offset_is_used: bool,
@@ -52,7 +52,7 @@ pub(crate) struct OpenFile {
     pub(crate) first_number: i32,
     /// The number of the descriptor of the last transfer or, before any transfer, of the first descriptor.
     pub(crate) number: i32,
-    /// The last text in the log.
+    /// The last text of the descriptor in the log.
     pub(crate) text: Vec<u8>,
     /// The path that `open` had; used only if `text` is empty.
     pub(crate) path: Vec<u8>,

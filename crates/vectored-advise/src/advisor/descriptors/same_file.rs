@@ -323,8 +323,8 @@ impl FileGroups {
     }
 
     /// Notes a write by another thread than the last writer. `is_over` is true for a writer that ended earlier and was
-    /// waited for. `has_flushed` is true for a writer whose process has forked since the write: before a fork, a buffer
-    /// is empty. Returns why no further write to the file is counted.
+    /// waited for. `has_flushed` is true for a writer whose process has forked since the writer's last write: before a
+    /// fork, a buffer is empty. Returns why no further write to the file is counted.
     pub(crate) fn add_writer(
         &mut self,
         key: GroupId,

@@ -29,8 +29,8 @@ pub const VARYING: &str = "the lengths of the reads vary, or their number: the p
 /// No user notices a saving below this time, however long the program runs.
 pub(crate) const LITTLE_S: f64 = 100e-6;
 
-/// Whether one call could replace the calls, which are not counted only because of their price or because the user
-/// cannot change the code.
+/// Whether one call could replace the calls of a listed finding. The finding is listed only because of its price, or
+/// because the user cannot change the code.
 pub(crate) fn is_priced_out(one: &Uncounted) -> bool {
     [UNPRICED, DEARER, STARTS, SYSTEM, FILTER, VARYING].contains(&&*one.reason)
         || lack(&one.key, &one.tally).as_ref() == Some(&one.reason)

@@ -12,7 +12,7 @@ pub struct RunFiles {
     pub read: BTreeSet<PathBuf>,
     /// By the name in the log: whether a finding counts writes to the file.
     written: BTreeMap<String, bool>,
-    /// New names of files and folders, in order.
+    /// Old and new names of files and folders, in the order of the calls.
     links: Vec<(PathBuf, PathBuf)>,
 }
 

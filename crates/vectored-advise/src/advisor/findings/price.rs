@@ -84,8 +84,8 @@ fn lost(stall: StallTally) -> Saving {
     }
 }
 
-/// Raises a saving to at least the saved entries to the kernel, less the cost added in user space. Neither depends on
-/// the state of the machine, so both ends of the interval are raised alike.
+/// Raises a saving to at least the saved entries to the kernel, less the cost added in user space. The state of the
+/// machine changes neither of these times, so both ends of the interval are raised alike.
 fn at_least_entries(modelled: Saving, saved_calls: f64, price: &Price, added_ns: f64) -> Saving {
     if saved_calls == 0.0 {
         return modelled;
@@ -256,7 +256,8 @@ mod tests {
         copy_byte_ns: 0.05,
     };
 
-    /// `calls` calls with the given classes of sizes. Gathering all leaves `merged_calls`.
+    /// Returns the tally of `calls` calls with the given classes of sizes. If all are gathered, `merged_calls` calls
+    /// remain.
     fn tally(calls: u64, merged_calls: u64, sizes: &[(u8, u64, u64)]) -> Tally {
         Tally {
             runs: merged_calls,
@@ -292,15 +293,15 @@ mod tests {
         // call has a list.
         let record = tally(200, 100, &[(4, 100, 800), (14, 100, 1_000_000)]);
         let gathering = 440.0 + 5000.0 + 100.0 * 20.0 + 100.0 * 60.0;
-        // The added costs are uncertain by a quarter, like the calls: one end adds both worse ends, the other both
-        // better ends.
+        // The costs are uncertain by a quarter, and so are the calls. One end of the interval adds both worse ends, the
+        // other end adds both better ends.
         let expected = [
             40_000.0 - gathering,
             30_000.0 - 1.25 * gathering,
             50_000.0 - 0.75 * gathering,
         ];
         assert_eq!(saved(AdjacentWrites, &record, PRICE), expected);
-        // Where references are dear, all is copied. If a header and a payload are merged, the call of the header is
+        // If references are dear, all bytes are copied. If a header and a payload are merged, the call of the header is
         // saved.
         let dear = Price {
             large_segment_ns: 1e6,

@@ -5,12 +5,13 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Call(pub(crate) &'static str);
 
-/// Parts of the names of these calls. If a name contains several parts, the first part in this list counts.
+/// Parts of the names of the calls that set such barriers. If a name contains several parts, the first part in this
+/// list counts.
 const CALLS: &str = "rename unlink rmdir symlink link mkdir mknod utime chmod chown ftruncate truncate fallocate ioctl \
     setsockopt getsockopt shutdown setxattr inotify timerfd flock fcntl connect accept bind listen epoll_ctl epoll_wait \
     epoll_pwait poll select statfs fork execve";
 
-/// If a garbage collector starts the thread, no line of the program does.
+/// The runtime starts a thread for its garbage collector, for example. No line of the program starts that thread.
 pub(crate) const THREAD_START: &str = "the start of a thread by the program or its runtime";
 
 impl Call {
@@ -192,7 +193,7 @@ impl Barrier {
             Barrier::BothWays if is_read => Some("a write to the same open file"),
             Barrier::BothWays => Some("a read of the same open file"),
             Barrier::SameFile if is_read => Some("a write to the file through another descriptor"),
-            // The barrier `Closed` comes first, and names the close.
+            // `Closed` comes before this barrier, and names the close.
             Barrier::Reopened => None,
             Barrier::Closed => Some(CLOSE),
             Barrier::Thread => Some("waiting for or waking another thread"),

@@ -217,7 +217,7 @@ pub(crate) fn outlived(
     ends: &[(Barrier, u64)],
     calls: &mut Vec<(String, u64)>,
 ) -> Option<Barrier> {
-    // For writes, only the first kind of remedy counts, a buffer: only some writes are records.
+    // For writes, only the first kind of remedy counts: a buffer. Only some writes are records.
     let kinds = kinds_of(kind, false);
     let kinds = if kind == FindingKind::AdjacentWrites { &kinds[..1] } else { kinds };
     for &(end, times) in ends {

@@ -249,7 +249,8 @@ impl Tracker {
         self.wait(Barrier::Submitted);
     }
 
-    /// Notes a close: its peer sees the end of a stream, and processes that wait for a lock see its release.
+    /// Notes a close. The peer sees the end of a stream, and processes that wait for a lock see the release of the
+    /// lock.
     fn expose_by_close(&mut self, number: i32, leads_to: Option<&[u8]>) {
         let key = self.kernel.open_file_of(self.process, number);
         let key = key.unwrap_or_default();
@@ -382,7 +383,7 @@ impl Tracker {
         open_file.has_shared_offset |=
             open_file.offset_user != ThreadId::NONE && open_file.offset_user != self.thread;
         if seek.relative {
-            // That holds even if a seek set the offset.
+            // The call uses the present offset, even if a seek set that offset.
             open_file.offset_is_used |= open_file.was_sought || open_file.is_placed;
         }
         open_file.is_placed |= !seek.relative;

@@ -100,7 +100,7 @@ impl Tracker {
             let inode = |seen: Option<Seen>| seen.map(|seen| seen.inode);
             self.identify(key, inode(seen), inode(folder));
         }
-        // If the file has another name, it is in a group already.
+        // If the file also has another name, the open file description is now in the group of that name.
         let group = self.kernel.open_files[key].group;
         if flags.truncates {
             self.groups.note(group, self.event, key, self.thread, false);
@@ -194,7 +194,7 @@ impl Tracker {
         true
     }
 
-    /// Adds a descriptor that was open before the log began, or whose `open` did not show.
+    /// Adds a descriptor that was open before the log began, or whose `open` is not in the log.
     pub(super) fn inherit(&mut self, descriptor: Descriptor<'_>) -> DescriptorId {
         let kind = descriptor.leads_to.map_or(FdKind::Unknown, kind_of_text);
         let mut open_file = OpenFile::new(kind, OpenFlags::default(), descriptor, self.event);
@@ -298,7 +298,7 @@ fn refined(known: FdKind, shown: FdKind) -> FdKind {
     match (known, shown) {
         (FdKind::Unknown | FdKind::Socket, shown) => shown,
         (known, FdKind::Socket | FdKind::Unknown) => known,
-        // The log shows packet pipes as other pipes.
+        // In the log, a packet pipe looks like any other pipe.
         (FdKind::Other | FdKind::Datagram | FdKind::Nothing, _) => known,
         (_, shown) => shown,
     }

@@ -43,7 +43,7 @@ impl Tracker {
         let answered = if transfer.direction == Direction::Write {
             exchange.write(moved)
         } else {
-            // A program may wait in several polls. If the last poll ended since the time was up, a timer ended the
+            // A program may wait in several polls. If the last poll ended because its time was up, a timer ended the
             // wait.
             let touched = exchange.touched;
             let (polled, ready) = thread.polled;
@@ -74,7 +74,7 @@ impl Tracker {
         };
         let peer = parts_of(owner.path);
         let peer = peer.map(|[kind, own, arrow, peer]| [kind, peer, arrow, own, b"]"].concat());
-        // If the log has the peer, the peer has the finding.
+        // If the peer is in the log, the finding belongs to the peer.
         let has_peer = peer.is_some_and(|peer| self.tcp_ends.has(&peer));
         if answered.kind == FindingKind::Stall || !has_peer {
             self.stalls.add(&answered, &owner);

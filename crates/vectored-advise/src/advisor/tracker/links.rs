@@ -158,9 +158,9 @@ impl Tracker {
         }
     }
 
-    /// The barriers since the last transfer in a direction that a buffer may not outlive. From the own thread: the
-    /// first barrier that the program shows, any barrier before that, and the barriers that matter most. From other
-    /// threads: all barriers.
+    /// The barriers since the last transfer in one direction. No buffer may hold bytes across them. From the own
+    /// thread: the first barrier that the program shows, any barrier before that, and the barriers that matter most.
+    /// From other threads: all barriers.
     pub(super) fn find_ends(&self, key: DescriptorId, is_read: bool) -> Vec<Barrier> {
         let (mut ends, mut own) = (Vec::new(), Vec::new());
         let open_file = &self.kernel.open_files[key];

@@ -308,7 +308,7 @@ const TIMED_MIN: u64 = 32;
 const WRITES: usize = 0;
 const READS: usize = 1;
 
-/// The descriptor of a call, if the call's name tells its effect; `None` if the arguments tell it.
+/// The descriptor of a call whose name tells its effect. `None` if only the arguments tell the effect.
 fn judged_by_name<'a>(action: &Action<'a>) -> Option<Option<Descriptor<'a>>> {
     match action {
         Action::Other { descriptor } => Some(*descriptor),

@@ -239,7 +239,7 @@ impl Tracker {
                 None => {
                     let path = path.strip_prefix(b"/proc/")?;
                     let at = path.windows(4).position(|part| part == b"/fd/")?;
-                    // The forms are `self`, `thread-self`, `12`, `self/task/12`.
+                    // The owner is `self`, `thread-self`, `12` or `self/task/12`.
                     let owner = path[..at].rsplit(|&byte| byte == b'/').next()?;
                     if let Ok(number) = str::from_utf8(owner).ok()?.parse() {
                         process = self.kernel.thread_of_number(number)?.1;

@@ -394,7 +394,7 @@ fn move_position(open_file: &mut OpenFile, transfer: &Transfer<'_>) -> u64 {
 enum Shape {
     Whole,
     Short,
-    /// The transfer moved nothing, failed, or has a meaning of its own.
+    /// The transfer moved nothing, failed, or is no plain transfer.
     Unusable,
 }
 

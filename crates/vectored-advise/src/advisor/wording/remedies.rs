@@ -84,7 +84,8 @@ fn rows_for(
     }
 }
 
-/// Whether a text suits a program. The text may begin with the name of an interpreter. A script has a name of its own.
+/// Whether a text suits a program. A text that begins with the name of an interpreter suits no other interpreter of the
+/// same language.
 fn suits(text: &str, runtime: Option<Runtime>, program: &str) -> bool {
     let begin = text.split([':', ',']).next().unwrap_or(text);
     let named = runtime_of_interpreter(begin.to_ascii_lowercase().as_bytes());
