@@ -63,7 +63,7 @@ pub(crate) struct ScriptedSink {
     pub(crate) last: Answer,
     pub(crate) taken: Vec<u8>,
     pub(crate) calls: usize,
-    /// The answers so far that must end a transfer: no byte taken, and failures except `EINTR`.
+    /// The number of answers so far that must end a transfer: no byte taken, and failures except `EINTR`.
     pub(crate) refusals: usize,
 }
 
@@ -176,7 +176,7 @@ pub(crate) fn check_against_model(
     }
 }
 
-/// Checks that a transfer that `has_moved` the cursor left it on a byte or at the end of the list, as
+/// Checks where a transfer that `has_moved` the cursor left the cursor: on a byte or at the end of the list, as
 /// [`SegmentCursor::segment`] says, and not on an empty segment.
 pub(crate) fn check_place<S: Deref<Target = [u8]>>(
     segments: &[S],
@@ -205,7 +205,7 @@ pub(crate) fn any_even_sizes() -> impl Strategy<Value = Vec<usize>> {
     })
 }
 
-/// Scripts of calls that are whole, short, interrupted, would block, fail, or take nothing.
+/// Scripts of calls that are whole or short, are interrupted, would block, fail, or take nothing.
 pub(crate) fn any_script() -> impl Strategy<Value = Vec<Answer>> {
     let answer = prop_oneof![
         6 => (1..60_usize).prop_map(Answer::Take),

@@ -20,7 +20,7 @@ pub(crate) struct ScriptedSource {
     pub(crate) data: Vec<u8>,
     pub(crate) given: usize,
     pub(crate) calls: usize,
-    /// The answers so far that must end a transfer: ends of file, and failures except `EINTR`.
+    /// The number of answers so far that must end a transfer: ends of file, and failures except `EINTR`.
     pub(crate) refusals: usize,
     pub(crate) last: Answer,
 }
@@ -78,7 +78,8 @@ impl ScriptedSource {
 /// Runs a read to its end, resuming after every error and end of file, and compares it with the
 /// model: the segments hold the next bytes of the source, and no further byte was taken.
 ///
-/// `transfer` resumes at the cursor it is given. `is_exact` says whether it treats an early end of file as an error.
+/// `transfer` resumes at the cursor it is given. `is_exact` says whether `transfer` treats an early end of file as an
+/// error.
 pub(crate) fn check_read_against_model(
     sizes: &[usize],
     script: &[Answer],

@@ -94,8 +94,8 @@ impl fmt::Debug for AlignedBuffer {
     }
 }
 
-/// The alignment of offsets, lengths and addresses that direct I/O on a file demands ("O_DIRECT" in open(2)). Most file systems answer
-/// a transfer that is not aligned with `EINVAL`; others buffer it silently.
+/// The alignment of offsets, lengths and addresses that direct I/O on a file demands ("O_DIRECT" in open(2)). Most file
+/// systems answer a transfer that is not aligned with `EINVAL`; others buffer the transfer silently.
 ///
 /// This type is final: no field will be added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -113,11 +113,12 @@ impl DirectAlignment {
         offset_bytes: 4096,
     };
 
-    /// The alignment that a file demands. Call it once for a file.
+    /// The alignment that a file demands. Ask once for each file.
     ///
-    /// It is `STATX_DIOALIGN` of statx(2) (since Linux 6.1; ext4, f2fs, xfs, block devices and others), or
-    /// [`CONSERVATIVE`](DirectAlignment::CONSERVATIVE) if the kernel or the file system does not report it. The descriptor
-    /// need not be open with `O_DIRECT`. On Windows it is the sector of the volume, for `FILE_FLAG_NO_BUFFERING`.
+    /// The alignment is `STATX_DIOALIGN` of statx(2) (since Linux 6.1; ext4, f2fs, xfs, block devices and others), or
+    /// [`CONSERVATIVE`](DirectAlignment::CONSERVATIVE) if the kernel or the file system does not report it. The
+    /// descriptor need not be open with `O_DIRECT`. On Windows, the alignment is the sector of the volume, for
+    /// `FILE_FLAG_NO_BUFFERING`.
     ///
     /// # Errors
     ///

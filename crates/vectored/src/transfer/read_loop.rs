@@ -21,7 +21,7 @@ pub(crate) enum AtEof {
 /// The working memory of reads.
 #[derive(Default)]
 pub(crate) struct Receiver {
-    /// Runs are read into this. If it is empty, no run is planned.
+    /// Runs are read into this buffer. If the buffer is empty, no run is planned.
     pub(crate) staging: AlignedBuffer,
     /// Always empty between calls: kept for its memory.
     pub(crate) iovecs: Vec<IoSliceMut<'static>>,

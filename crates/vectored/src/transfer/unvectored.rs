@@ -129,8 +129,8 @@ pub(crate) struct ListCalls {
 impl ListCalls {
     /// Makes one call that writes as much of `slices` as the kernel takes.
     ///
-    /// `call` makes the plain call for one slice and the vectored call for several. It is compiled into the caller's
-    /// loop; the handling of refusals is out of line.
+    /// `call` makes the plain call for one slice and the vectored call for several. This method is compiled into the
+    /// caller's loop; the handling of refusals is out of line.
     #[inline]
     pub(crate) fn write(
         &mut self,

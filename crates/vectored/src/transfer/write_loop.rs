@@ -10,9 +10,9 @@ use crate::plan::Batch;
 
 /// Makes the system calls of a transfer: a descriptor, or a script in tests.
 pub(crate) trait Sink: Sized {
-    /// Makes one call that is expected to take all `bytes` of `slices`; `Err` with its result (the bytes that it took,
-    /// or its error) if it did not.
-    /// `_may_adjoin` is false if no slice adjoins the slice before it.
+    /// Makes one call that is expected to take all `bytes` of `slices`. If the call did not take all, `Err` has the
+    /// result of the call: the number of bytes, or the error. `_may_adjoin` is false if no slice adjoins the slice
+    /// before it.
     #[inline]
     fn take_all(
         &mut self,
@@ -68,7 +68,7 @@ impl Attempt {
 }
 
 impl Batch<'_> {
-    /// Gives the batch to `sink`, which makes one system call, and again after each interruption.
+    /// Gives the batch to `sink`, which makes one system call. Gives it again after each interruption.
     ///
     /// Inline, as are the sink's functions down to the system call: to leave the first function after that call takes
     /// long ([`fast_path`](crate::gather::fast_path)). Only the loop is left, once a list.

@@ -3,13 +3,14 @@
 use crate::error::TransferError;
 use crate::queue::SegmentQueue;
 
-/// A transfer that has ended, with all that it owned but the descriptor, which is dropped.
+/// A transfer that has ended, with all that it owned except the descriptor: the descriptor is dropped.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Completion<B = Vec<u8>> {
     /// The number that the transfer was submitted with.
     pub token: u64,
-    /// The bytes that were moved, or the error that ended the transfer, with the bytes moved before it.
+    /// The number of bytes that were moved; or the error that ended the transfer, with the number of bytes moved before
+    /// the error.
     ///
     /// `submit_read` and `submit_read_at` fill the buffers unless the file ends before; `submit_read_some` moves no byte only
     /// at the end of the file. A write that succeeds has moved all its bytes.

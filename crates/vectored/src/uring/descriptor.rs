@@ -26,7 +26,7 @@ enum Owner {
 /// descriptor the kernel is asked once, except for transfers at the position of a regular file or a block device. A clone
 /// costs no allocation, unlike a [`Descriptor`] of any other owner.
 ///
-/// Its descriptor must stay open on the same file: dup2(2) must not replace it.
+/// The descriptor must stay open on the same file: dup2(2) must not replace it.
 #[derive(Clone)]
 pub struct SharedDescriptor(Arc<Shared<dyn AsFd + Send + Sync>>);
 

@@ -3,11 +3,11 @@
 //! A [`Ring`] has many transfers in flight, of many descriptors, in one thread and without a runtime. Each transfer is
 //! complete, as by the functions for blocking descriptors. What a transfer owns comes back with its [`Completion`].
 //!
-//! [`std::io::Result`]s of [`Ring::wait`] are about the ring; each transfer has its own result.
+//! The [`std::io::Result`] of [`Ring::wait`] is about the ring. The result of a transfer is in its [`Completion`].
 //!
 //! # If there is no io_uring
 //!
-//! Many containers and some distributions forbid it. [`Ring::new`] then returns an error whose
+//! Many containers and some distributions forbid io_uring. [`Ring::new`] then returns an error whose
 //! [`is_disabled`](SetupError::is_disabled) is true, and plain calls do the same work, one after another:
 //!
 //! ```

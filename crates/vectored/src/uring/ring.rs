@@ -19,9 +19,9 @@ use crate::uring::transfer::Transfer;
 /// [`Buffer`]. Up to `depth` calls are in the kernel at a time; further transfers wait in the ring, in order, without a
 /// limit.
 ///
-/// Nothing happens to a transfer before the next [`start`](Ring::start), [`try_wait`](Ring::try_wait) or `wait`: each of
-/// them passes all new transfers to the kernel in one system call, `try_wait` and `wait` only if no completion is there
-/// already. Call `start` before other work, so that the kernel makes the transfers meanwhile.
+/// Nothing happens to a transfer before the next [`start`](Ring::start), [`try_wait`](Ring::try_wait) or `wait`: each
+/// of these passes all new transfers to the kernel in one system call. (`try_wait` and `wait` do so only if no
+/// completion is there already.) Call `start` before other work, so that the kernel makes the transfers meanwhile.
 ///
 /// Each transfer is complete, as by [`write_all`](crate::write_all): a call that moves a part only is followed by another
 /// call. A call takes at most [`iov_max`](crate::limits::iov_max) segments and
@@ -36,9 +36,9 @@ use crate::uring::transfer::Transfer;
 ///
 /// # Dropping and forgetting
 ///
-/// To drop a ring cancels its transfers and waits until each has ended: a call on a pipe or socket is cancelled at once, a
-/// call on a file runs to its end. Nothing tells how many bytes were moved, so call `wait` until it returns `None` first. A
-/// forgotten ring ([`std::mem::forget`]) leaks what its transfers own.
+/// Dropping a ring cancels its transfers and waits until each has ended: a call on a pipe or socket is cancelled at
+/// once, a call on a file runs to its end. Nothing tells how many bytes were moved, so first call `wait` until it
+/// returns `None`. A forgotten ring ([`std::mem::forget`]) leaks what its transfers own.
 ///
 /// # Processes and threads
 ///
@@ -53,7 +53,7 @@ pub struct Ring<B: Buffer = Vec<u8>> {
     waiting: VecDeque<Box<Transfer<B>>>,
     /// Transfers that ended without a call, with their results.
     ended: VecDeque<(Box<Transfer<B>>, io::Result<()>)>,
-    /// Memory of transfers that are over, of up to `depth` of them.
+    /// The memory of up to `depth` transfers that are over.
     #[expect(clippy::vec_box, reason = "the boxes are what is used again")]
     spare: Vec<Box<Transfer<B>>>,
 }

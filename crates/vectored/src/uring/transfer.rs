@@ -111,8 +111,8 @@ impl<B: Buffer> Transfer<B> {
         }
     }
 
-    /// Ends a write if one call moved all that was left; returns whether it did. The usual case, in fewer instructions
-    /// than [`call_ended`](Transfer::call_ended).
+    /// Ends a write if one call moved all that was left; returns whether the write has ended. This serves the usual
+    /// case in fewer instructions than [`call_ended`](Transfer::call_ended).
     #[inline]
     pub(super) fn end_whole(&mut self, result: &io::Result<usize>) -> bool {
         let (Ok(moved), Data::Queue(queue)) = (result, &mut self.data) else {
@@ -197,12 +197,13 @@ impl<B: Buffer> Transfer<B> {
 
     /// Sets the position of a file after the bytes of a short call.
     ///
-    /// If a call on a regular file is short, io_uring tries the rest again. If that fails, io_uring reports the bytes before
-    /// the error, but leaves the position where it was (`kiocb_done`, Linux 6.18): the next call would write over them.
+    /// If a call on a regular file is short, io_uring tries the rest again. If that fails, io_uring reports the bytes
+    /// before the error, but leaves the position where it was (`kiocb_done`, Linux 6.18): the next call would write
+    /// over these bytes.
     fn mend_position(&self, start: u64, moved: u64) -> io::Result<()> {
         let (descriptor, _) = self.descriptor.get();
-        // A device may answer `lseek` without a position (inotify, /dev/urandom), and the kernel does not try its calls
-        // again.
+        // A device may answer `lseek` without a position (inotify, /dev/urandom), and the kernel does not try the calls
+        // of a device again.
         let kind = FileType::from_raw_mode(rustix::fs::fstat(descriptor)?.st_mode);
         if !matches!(kind, FileType::RegularFile | FileType::BlockDevice) {
             return Ok(());
@@ -327,7 +328,7 @@ fn offset_of(first: u64, transferred: u64) -> io::Result<u64> {
         })
 }
 
-/// Fills `targets` with the buffers of the next call, from `cursor` on, and returns their bytes.
+/// Fills `targets` with the buffers of the next call, from `cursor` on, and returns the number of bytes.
 fn fill<'a, B: Buffer>(
     buffers: &'a mut [B],
     cursor: SegmentCursor,

@@ -57,8 +57,8 @@ fn queue_of(data: &[Vec<u8>]) -> SegmentQueue {
     queue
 }
 
-/// Begins a call: what it does, the bytes it gives to be written, and the number of bytes it can read. A read moves
-/// `incoming`.
+/// Begins a call. Returns the operation, the bytes to be written, and the number of bytes that the call can read. A
+/// read moves `incoming`.
 fn begin(transfer: &mut Transfer<Vec<u8>>, incoming: &[u8]) -> (Operation, Vec<u8>, usize) {
     let (mut sources, mut targets) = (Vec::new(), Vec::new());
     let begun = transfer.begin(&mut sources, &mut targets).unwrap();

@@ -32,15 +32,15 @@ pub fn open_unbuffered(path: impl AsRef<Path>, options: &mut OpenOptions) -> io:
 /// Writes all of `segments` in order into a file at `offset` by `WriteFileGather`, past the cache, and returns the
 /// number of bytes.
 ///
-/// The list and the file meet the [conditions](crate::windows). One call takes at most 16,384 pages. The file's position is
-/// not used. If the list ends behind the end of the file, the file grows. Empty segments are left out.
+/// The list and the file meet the [conditions](crate::windows). One call takes at most 16,384 pages. The file's
+/// position is not used. If the list ends beyond the end of the file, the file grows. Empty segments are left out.
 ///
 /// # Errors
 ///
 /// - [`InvalidInput`](io::ErrorKind::InvalidInput) before any byte, with a message that names the condition that is not
 ///   met;
 /// - [`WriteZero`](io::ErrorKind::WriteZero) if a call wrote fewer bytes than it was given, without an error;
-/// - the errors of `WriteFileGather`, with the bytes of the calls before.
+/// - the errors of `WriteFileGather`, with the number of bytes of the earlier calls.
 pub fn write_file_gather(
     file: impl AsHandle,
     segments: &[IoSlice<'_>],
@@ -105,7 +105,8 @@ fn checked<S: Deref<Target = [u8]>>(
     ))
 }
 
-/// Moves all bytes, or as many as the calls moved up to the first short call. An error has the bytes before it.
+/// Moves all bytes, or as many as the calls moved up to the first short call. An error has the number of bytes moved
+/// before it.
 fn move_pages(
     file: BorrowedHandle<'_>,
     elements: &Elements<'_>,

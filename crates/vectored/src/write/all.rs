@@ -11,7 +11,7 @@ use crate::transfer::message_sockets::refuse_messages;
 use crate::transfer::unvectored::into_stream;
 use crate::transfer::write_loop::{FnSink, SplitGuard, send_all};
 
-/// Writes all of `segments` in order without copying them, and returns their bytes.
+/// Writes all of `segments` in order without copying them, and returns the number of bytes.
 ///
 /// At most [`iov_max`](crate::limits::iov_max) segments and [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES) go into one
 /// `writev(2)`, or `write(2)` if one segment is left. Longer lists take several calls, and so does a list after a
@@ -32,14 +32,15 @@ use crate::transfer::write_loop::{FnSink, SplitGuard, send_all};
 ///
 /// If the plain call moves bytes, the rest of this list is moved by plain calls. The next list is tried as a list again.
 ///
-/// A driver that supports plain calls only may also accept a list: Linux passes each segment to the driver separately, so
-/// two segments of 8 bytes to an event counter (eventfd(2)) are two values. Segments that lie one directly after another
-/// in memory are coalesced into one entry, unless the driver refuses that entry with `EINVAL`. If such a driver must get
-/// bytes in one call, put the bytes into one segment, also for [`write_once`](crate::write_once), which never coalesces.
+/// A driver that supports plain calls only may also accept a list: Linux passes each segment to the driver separately,
+/// so two segments of 8 bytes to an event counter (eventfd(2)) are two values. Segments that lie one directly after
+/// another in memory are coalesced into one entry, unless the driver refuses that entry with `EINVAL`. If such a driver
+/// must get bytes in one call, put the bytes into one segment, even for [`write_once`](crate::write_once), which never
+/// coalesces.
 ///
 /// # Errors
 ///
-/// The first error other than `EINTR`, which is retried, with the bytes written before it:
+/// The first error other than `EINTR`, which is retried, with the number of bytes written before it:
 ///
 /// - [`WouldBlock`](io::ErrorKind::WouldBlock) if a non-blocking descriptor takes no more, or the timeout
 ///   `SO_SNDTIMEO` of a socket has passed: use [`resume_write`] if you expect that;
@@ -72,12 +73,12 @@ pub fn write_all(fd: impl AsDescriptor, segments: &[IoSlice<'_>]) -> Result<u64,
     resume_write(fd, segments, &mut SegmentCursor::new())
 }
 
-/// Writes `segments` from `cursor` to the end of the list, and returns the bytes of this call.
+/// Writes `segments` from `cursor` to the end of the list, and returns the number of bytes of this call.
 ///
 /// Writes like [`write_all`], but can be resumed: on success and on error, `cursor` has moved in the caller's list by
 /// exactly the bytes that were written. After [`WouldBlock`](io::ErrorKind::WouldBlock), wait until the descriptor is
-/// ready, and call it again with the same list and the same cursor. Nothing else needs to be kept. After any other
-/// error whose cause can be removed, do the same.
+/// ready, and call the function again with the same list and the same cursor. Nothing else needs to be kept. After any
+/// other error whose cause can be removed, do the same.
 ///
 /// If the cursor is at the end of the list, the function returns `Ok(0)` without a system call.
 ///

@@ -46,12 +46,12 @@ pub enum OnRefusal {
     Error,
 }
 
-/// Writes all of `segments` in order, with `flags`, at `offset` or at the file's position, and
-/// returns their bytes.
+/// Writes all of `segments` in order, with `flags`, at `offset` or at the file's position, and returns the number of
+/// bytes.
 ///
 /// Writes like [`write_all`](crate::write_all) without an offset, and like [`write_all_at`](crate::files::write_all_at)
-/// with one, but by `pwritev2(2)` (since Linux 4.6). Each call of the transfer has the flags. With an empty set of flags,
-/// the function does the same as these two.
+/// with an offset, but by `pwritev2(2)` (since Linux 4.6). Each call of the transfer has the flags. With an empty set
+/// of flags, the function does the same as these two.
 ///
 /// A refusal (`EOPNOTSUPP`, or `ENOSYS` on kernels without `pwritev2`) holds for the rest of the list, and costs one more
 /// call. `EINVAL` has other causes as well: it counts as a refusal only with [`Fallback`](OnRefusal::Fallback), and only if

@@ -12,7 +12,7 @@ use crate::sys::span::Span as _;
 use crate::sys::{self, codes};
 use crate::transfer::write_loop::FnSink;
 
-/// Writes all of `segments` in exactly one system call, and returns their bytes.
+/// Writes all of `segments` in exactly one system call, and returns the number of bytes.
 ///
 /// For records that must be one call each: lines of a log that several programs append to (`O_APPEND`), records on a pipe
 /// with several writers, messages on a datagram or `SOCK_SEQPACKET` socket (one call is one message, however many
@@ -51,9 +51,9 @@ use crate::transfer::write_loop::FnSink;
 ///
 /// The functions that read a stream into a list ([`read_exact`](crate::read_exact),
 /// [`read_up_to_eof`](crate::read_up_to_eof), [`resume_read`](crate::resume_read), the methods of
-/// [`Scatter`](crate::Scatter)) refuse such a socket for every list: they would cut or join messages, which no read call
-/// reports. Receive each message with recvmsg(2). They ask for the type once a list: to ask takes 90 to 310 ns. A
-/// [`ScatterReader`](crate::ScatterReader) takes any reader, and cannot ask.
+/// [`Scatter`](crate::Scatter)) refuse such a socket for every list: they would cut or join messages, which no read
+/// call reports. Receive each message with recvmsg(2). These functions ask for the type once for each list: to ask
+/// takes 90 to 310 ns. A [`ScatterReader`](crate::ScatterReader) takes any reader, and cannot ask.
 ///
 /// # Errors
 ///

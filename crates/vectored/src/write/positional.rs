@@ -10,7 +10,7 @@ use crate::sys::limits::{Limits, end_within_files};
 use crate::transfer::unvectored::ListCalls;
 use crate::write::all::send_all_referenced;
 
-/// Writes all of `segments` in order into a file at `offset`, and returns their bytes.
+/// Writes all of `segments` in order into a file at `offset`, and returns the number of bytes.
 ///
 /// Writes like [`write_all`](crate::write_all), but by `pwritev(2)`, or `pwrite(2)` if one segment is left. The
 /// file's position is neither used nor moved, so threads may share the descriptor. Each further call begins where the last

@@ -1,7 +1,7 @@
 //! A queue in a steady state allocates nothing, whatever writes it. The test is a program of its own, since its allocator
 //! counts.
 //!
-//! On Unix: on Windows a list for a handle is joined in memory that is allocated for the call.
+//! The test is for Unix alone: on Windows, a list for a handle is joined in memory that is allocated for the call.
 #![cfg(unix)]
 
 mod sys;

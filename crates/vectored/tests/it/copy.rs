@@ -136,7 +136,7 @@ fn every_technique_delivers_between_all_pairs_what_it_counts() {
                             assert!(arrived == content, "{what}");
                             whole += 1;
                         }
-                        // A named technique may be refused, and has taken no byte then.
+                        // A named technique may be refused: it has then taken no byte.
                         Err(error) => {
                             assert!(technique.is_some(), "{what}: {error}");
                             assert_ne!(technique, Some(Technique::ReadWrite), "{what}: {error}");

@@ -71,14 +71,14 @@ fn a_refused_record_is_not_written_by_another_call() {
         rustix::io::read(&counter, &mut [0; 8]).is_err(),
         "bytes were written"
     );
-    // Segments that touch stay entries of their own: values that the driver takes one by one.
+    // Segments that touch stay separate entries: the driver takes the values one by one.
     let touching = [[3; 8], [4; 8]].concat();
     let segments = [IoSlice::new(&touching[..8]), IoSlice::new(&touching[8..])];
     assert_eq!(write_once(&counter, &segments).unwrap(), 16);
     assert_eq!(value(&counter), u64::from_ne_bytes([7; 8]));
 }
 
-/// Coalesced, the segments are one entry, which is no value. Then each segment is tried alone.
+/// The segments are first coalesced into one entry, which is no value. Then each segment is tried alone.
 #[test]
 fn values_that_touch_in_memory_are_taken_like_those_that_do_not() {
     let touching: Vec<u8> = [[1; 8], [2; 8], [4; 8]].concat();

@@ -37,7 +37,7 @@ pub(crate) fn pipe_bytes(fd: BorrowedDescriptor<'_>) -> Option<usize> {
     rustix::pipe::fcntl_getpipe_size(fd).ok()
 }
 
-/// Enlarges a pipe of fewer bytes. If the kernel refuses, the pipe stays as it is.
+/// Enlarges a pipe to `bytes`, unless the pipe is larger already. If the kernel refuses, the pipe stays as it is.
 #[cfg(target_os = "linux")]
 pub(crate) fn enlarge_pipe(fd: BorrowedDescriptor<'_>, bytes: usize) {
     if pipe_bytes(fd).is_some_and(|now| now < bytes) {

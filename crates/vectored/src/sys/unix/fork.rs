@@ -9,8 +9,8 @@
 ///
 /// The child has one thread, and memory as the other threads left it: `check` must not allocate.
 pub(crate) fn in_child(check: impl FnOnce() -> bool) -> bool {
-    // SAFETY: until it ends the child calls only `check`, which keeps to what is safe after a fork in a process of
-    // several threads, and `alarm` and `_exit`, which are safe there (signal-safety(7)).
+    // SAFETY: until its end, the child calls only `check`, `alarm` and `_exit`. `alarm` and `_exit` are safe after a
+    // fork in a process of several threads (signal-safety(7)), and `check` keeps to such calls.
     let child = unsafe { libc::fork() };
     assert!(child >= 0, "{}", std::io::Error::last_os_error());
     if child == 0 {

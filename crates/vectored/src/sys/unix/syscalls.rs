@@ -8,10 +8,10 @@
 //!
 //! # Safety
 //!
-//! `unsafe` for calls of libc that take addresses: `writev(2)`, `pwritev(2)` and `sendmsg(2)` of coalesced entries, which
-//! are not slices, and all calls of a single entry, to whose bytes there may be no reference (`sys/span.rs`). rustix
-//! takes slices for these. (rustix takes a list as `IoSlice`s. Version 1.1.6 passes the address of the list on and reads
-//! no slice, but does not promise this.)
+//! `unsafe` for calls of libc that take addresses: `writev(2)`, `pwritev(2)` and `sendmsg(2)` of coalesced entries,
+//! which are not slices, and all calls of a single entry, to whose bytes there may be no reference (`sys/span.rs`).
+//! rustix takes slices for these calls. (rustix takes a list as `IoSlice`s. Version 1.1.6 passes the address of the
+//! list on and reads no slice, but does not promise this.)
 #![allow(unsafe_code)]
 
 use std::io::{self, IoSlice, IoSliceMut};
@@ -44,8 +44,9 @@ pub(crate) fn write_slices(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Re
     }
 }
 
-/// `write(2)` of bytes of this process, without libc's function. That function returns after the call, when the processor
-/// has lost its prediction of return addresses. In a program with threads, it makes the call a cancellation point.
+/// `write(2)` of bytes of this process, without libc's function. That function returns after the call, when the
+/// processor has lost its prediction of return addresses. In a program with threads, libc's function also makes the
+/// call a cancellation point.
 #[inline(always)]
 pub(crate) fn write_bytes(fd: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
     rustix::io::write(fd, bytes).map_err(refusal)
@@ -98,7 +99,7 @@ fn pwrite_coalesced(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>], offset: u64) -> 
     let mut buffer = EntryBuffer::new();
     if let Some(entries) = coalesce(slices, &mut buffer) {
         let count = entries.len() as libc::c_int;
-        // An offset past `i64::MAX` is negative then, and `EINVAL`.
+        // An offset past `i64::MAX` becomes negative: the answer is `EINVAL`.
         let at = offset as libc::off_t;
         // SAFETY: as in `write_coalesced`.
         let written = unsafe { libc::pwritev(fd.as_raw_fd(), entries.as_ptr(), count, at) };
@@ -117,14 +118,14 @@ fn unless_invalid(returned: libc::ssize_t) -> Option<io::Result<usize>> {
     }
 }
 
-/// Out of line: if it is inlined, the compiler computes it without a branch, also for each call that succeeds.
+/// Out of line: if this is inlined, the compiler computes the error without a branch, even for each call that succeeds.
 #[cold]
 #[inline(never)]
 fn refusal(errno: Errno) -> io::Error {
     errno.into()
 }
 
-/// Writes a list without coalescing: one in which no segments adjoin, or a record. (A driver that knows no lists
+/// Writes a list without coalescing: a list in which no segments adjoin, or a record. (A driver that knows no lists
 /// takes each segment for a record, so the records must not depend on where the segments lie in memory.)
 #[inline(always)]
 pub(crate) fn write_entries(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Result<usize> {
@@ -219,7 +220,7 @@ pub(crate) fn pwrite_slices(
 ) -> io::Result<usize> {
     match slices {
         [one] => {
-            // An offset past `i64::MAX` is negative then, and `EINVAL`.
+            // An offset past `i64::MAX` becomes negative: the answer is `EINVAL`.
             let at = offset as off64_t;
             // SAFETY: as in `write_one`.
             moved(unsafe { pwrite64(fd.as_raw_fd(), one.start().cast(), one.byte_len(), at) })

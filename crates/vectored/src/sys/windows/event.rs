@@ -74,7 +74,8 @@ impl Drop for Event {
 }
 
 fn create() -> io::Result<OwnedHandle> {
-    // SAFETY: no pointer is passed but null pointers, which stand for the defaults. It is reset by hand, and not set.
+    // SAFETY: no pointer is passed but null pointers, which stand for the defaults. The event is reset by hand, and not
+    // set.
     let event = unsafe { CreateEventW(ptr::null(), 1, 0, ptr::null()) };
     if event.is_null() {
         return Err(io::Error::last_os_error());

@@ -119,7 +119,7 @@ fn read_joined(
     Ok(read)
 }
 
-/// The bytes of the segments at the start that fit `most_bytes` together: at least one fits.
+/// The bytes of the segments at the start that fit `most_bytes` together: at least one segment fits.
 fn whole_bytes(slices: &[IoSliceMut<'_>], most_bytes: usize) -> usize {
     let mut bytes = 0;
     for slice in slices {

@@ -6,7 +6,8 @@ use std::mem::MaybeUninit;
 use super::{codes, files, handles, sockets};
 use crate::descriptor::borrowed::BorrowedDescriptor;
 
-/// Writes a list: by `WSASend` to a socket, by one call of one buffer to a handle, for which short segments are joined.
+/// Writes a list: to a socket by `WSASend`, to a handle by one call of one buffer, into which short segments are
+/// joined.
 ///
 /// `slices` must be within [`Limits`](crate::limits::Limits).
 pub(crate) fn write_slices(

@@ -2,9 +2,10 @@
 //!
 //! # Safety
 //!
-//! A call lies on the heap, and a raw pointer names it. [`Calls::start`] borrows it for as long as the kernel may use it:
-//! nothing touches it before [`Calls::next_ended`] has seen its completion. Then the borrow is over, and the call is a `Box`
-//! again. So the lists of buffers that the call gave stay valid by the rules of any borrow, whatever owns the buffers.
+//! A call lies on the heap, and a raw pointer names it. [`Calls::start`] borrows the call for as long as the kernel may
+//! use it: nothing touches the call before [`Calls::next_ended`] has seen its completion. Then the borrow is over, and
+//! the call is a `Box` again. So the lists of buffers that the call gave stay valid by the rules of any borrow,
+//! whatever owns the buffers.
 //!
 //! - A call is `'static`. If a [`Calls`] is forgotten, the calls, the lists and the ring are forgotten with it, and stay.
 //! - A dropped [`Calls`] cancels its calls and waits until each has ended. If the kernel refuses to wait, or if the process
@@ -62,7 +63,7 @@ const FORKED: &str = "this process is a fork of the one that made the ring, whic
 
 /// An operation of the kernel, with all that the operation uses.
 pub(super) trait Call: Send + 'static {
-    /// Adds the buffers to one of the lists, which are empty, and returns the operation.
+    /// Adds the buffers to one of the two empty lists, and returns the operation.
     ///
     /// Adds at most `IOV_MAX` slices and `MAX_CALL_BYTES`, and at least one slice for a read or a write. If the list of a
     /// write lies in memory already, that list is returned instead.
@@ -128,9 +129,9 @@ pub(super) struct Calls<C: Call> {
     missed: Vec<u64>,
     /// When the first of these calls was missed.
     missed_since: Option<Instant>,
-    /// The thread that started a call or entered the kernel last, by its number, and how many times another thread had done
-    /// so before.
+    /// The number of the thread that started a call or entered the kernel last.
     used_by: u64,
+    /// How many times `used_by` has changed.
     changes_of_thread: u32,
     process: ProcessMark,
     /// The memory that was given to the kernel, by slot.

@@ -1,6 +1,6 @@
 //! Memory that is used soon.
 
-/// Has the processor load a value into its cache, if it is one of x86-64.
+/// On x86-64, has the processor load a value into its cache.
 ///
 /// It accesses nothing: the address may be of any memory, or of none.
 #[inline]

@@ -3,8 +3,9 @@
 //! # Safety
 //!
 //! A page of memory that the kernel empties in each forked child (`MADV_WIPEONFORK` of madvise(2), since Linux 4.14)
-//! holds a byte, which is read as an atomic. To read it costs less than getpid(2), which is a system call, and a process
-//! of the same number does not deceive the mark. The page is unmapped when the mark is dropped, and not used after that.
+//! holds a byte, which is read as an atomic. To read the byte costs less than getpid(2), which is a system call, and a
+//! process of the same number does not deceive the mark. The page is unmapped when the mark is dropped, and not used
+//! after that.
 #![allow(unsafe_code)]
 
 use std::io;

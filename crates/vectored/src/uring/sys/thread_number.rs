@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// The number of this thread: from 1, and never given to another thread, as a [`std::thread::ThreadId`]. To ask for a
+/// The number of this thread: from 1, and never given to another thread, like a [`std::thread::ThreadId`]. To ask for a
 /// `ThreadId` counts the references to the thread, which takes ten times as long.
 pub(super) fn thread_number() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);

@@ -60,7 +60,7 @@ impl<'s> Elements<'s> {
         page_bytes: usize,
         reads: bool,
     ) -> Elements<'s> {
-        // The field has 64 bits, also on a system with addresses of 32 bits.
+        // The field has 64 bits, even on a system with addresses of 32 bits.
         let element = |address: *mut u8| FILE_SEGMENT_ELEMENT {
             Alignment: address.expose_provenance() as u64,
         };

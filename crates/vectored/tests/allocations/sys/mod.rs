@@ -1,4 +1,4 @@
-//! An allocator that counts, which is an unsafe trait.
+//! An allocator that counts: `GlobalAlloc` is an unsafe trait.
 //!
 //! # Safety
 //!

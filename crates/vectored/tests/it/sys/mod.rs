@@ -48,8 +48,8 @@ pub fn refuse_call(number: libc::c_long, errno: i32) {
         len: filter.len() as u16,
         filter: filter.as_mut_ptr(),
     };
-    // SAFETY: the first call takes numbers. The second one reads the program and its filter, which live until it is over,
-    // and copies them. Both change this thread alone.
+    // SAFETY: the first call takes numbers. The second call reads and copies the program and its filter, which live
+    // until the call is over. Both change this thread alone.
     let answers = unsafe {
         (
             libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0),
@@ -59,7 +59,7 @@ pub fn refuse_call(number: libc::c_long, errno: i32) {
     assert_eq!(answers, (0, 0), "{}", std::io::Error::last_os_error());
 }
 
-/// Runs `test` in a forked child and returns its result: false if it panics as well.
+/// Runs `test` in a forked child and returns its result, or false if `test` panics.
 pub fn holds_in_fork(test: impl FnOnce() -> bool) -> bool {
     // SAFETY: the child has this thread only. The child calls no function that waits for a lock of another thread: the locks
     // of the allocator are free after fork(3) of glibc and musl. The child ends without the destructors of this process.

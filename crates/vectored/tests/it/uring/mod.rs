@@ -14,7 +14,7 @@ use vectored::uring::{Completion, Ring};
 
 use crate::support::skip;
 
-/// A ring; `None` if io_uring is disabled, which is reported.
+/// A ring. If io_uring is disabled, reports a skip and returns `None`.
 fn ring(test: &str, depth: u32) -> Option<Ring> {
     match Ring::new(depth) {
         Ok(ring) => Some(ring),

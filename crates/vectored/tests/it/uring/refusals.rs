@@ -10,7 +10,7 @@ use super::{counted, ring};
 use crate::support::{emulator, skip};
 use crate::sys::{refuse_call, with_refused_call};
 
-/// Whether the kernel cannot be made to refuse a call, which is reported.
+/// Whether the kernel cannot be made to refuse a call: if so, a skip is reported.
 fn cannot_refuse(test: &str) -> bool {
     let emulator = emulator();
     if let Some(emulator) = &emulator {

@@ -17,7 +17,7 @@ fn tcp_pair() -> (TcpStream, TcpStream) {
     (one, listener.accept().unwrap().0)
 }
 
-/// One call takes a list whose parts `send` would need several calls for.
+/// One call takes a list for which `send` would need several calls.
 #[test]
 fn a_datagram_is_one_list_and_a_list_that_is_not_one_datagram_is_refused() {
     let receiver = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
