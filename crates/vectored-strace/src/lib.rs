@@ -7,9 +7,8 @@
 //!
 //! Only the command `vectored` uses the public items of this crate; names say what most of them are.
 //!
-//! The arguments of some calls are read: of calls that move bytes; that open, duplicate, close, sync or map
-//! descriptors; that create, wait for or end processes. Any other call is an [`Action::Other`](event::Action::Other)
-//! with its name.
+//! The arguments of a call are read if the call moves bytes; opens, duplicates, closes, syncs or maps descriptors; or
+//! creates, waits for or ends processes. Any other call is an [`Action::Other`](event::Action::Other) with its name.
 //!
 //! The only errors are errors of input and output. No content of a log is an error: if a line cannot be used, it is
 //! counted by reason in [`Counts`] and reported as [`Action::Unread`](event::Action::Unread). So is a call whose

@@ -205,7 +205,7 @@ const SUMS: [Case; 9] = [
     }),
     ("30 times 2 ms", |a| more_listed(a, Some(0.002), 5000, 30)),
     ("30 times 0.2 s", |a| more_listed(a, Some(0.2), 5000, 30)),
-    // The listed calls have no known time, only a number. The largest counted finding has 4,000 calls.
+    // The time of the listed calls is unknown, so their number counts. The largest counted finding has 4,000 calls.
     ("26 times few calls", |a| more_listed(a, None, 30, 26)),
     ("26 times many calls", |a| more_listed(a, None, 300, 26)),
 ];

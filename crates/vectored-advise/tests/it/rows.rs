@@ -84,7 +84,7 @@ pub(crate) fn advised_log(log: &str, prices: &[Price]) -> Advisory {
     advise(analysis.finish(), prices, Advisory::default())
 }
 
-/// Reads of a file. A call comes before each read, or before every ninth.
+/// Reads of a file. `lseek` comes before each read, and `wait4` before every ninth, if `between` names the call.
 fn reads(path: &str, between: &str, times: usize) -> String {
     let mut calls = format!("openat(AT_FDCWD, \"{path}\", O_RDONLY) = 3\n");
     for number in 0..times {

@@ -83,7 +83,7 @@ fn duration(call: &[u8]) -> Option<(usize, u64)> {
     let inner = call.strip_suffix(b">")?;
     let from = inner.len().saturating_sub(MAX_DURATION_BYTES);
     let start = from + memrchr(b'<', &inner[from..])?;
-    // A returned descriptor has its path without a blank between them.
+    // No blank lies between a returned descriptor and its path.
     if start == 0 || call[start - 1] != b' ' {
         return None;
     }

@@ -12,8 +12,8 @@ use crate::counts::SkipReason;
 use crate::event::{Action, Ask, LinkKind, Place};
 use crate::text::numbers::leading_any;
 
-/// The text after the first occurrence of a literal. The search is prepared once: to prepare it takes as long as to
-/// search a line.
+/// The text after the first occurrence of a literal. The search is prepared once, since the preparation takes as long
+/// as the search of a line.
 macro_rules! after {
     ($text:expr, $name:literal) => {{
         static FINDER: LazyLock<Finder> = LazyLock::new(|| Finder::new($name));

@@ -224,7 +224,7 @@ impl<R: Read> Reader<R> {
     /// Decodes the hexadecimal escapes of a line in place. Returns the new position of the line's end.
     #[inline]
     fn decoded(&mut self, start: usize, end: usize) -> usize {
-        // To prepare a search takes as long as to search a line.
+        // The search is prepared once, since the preparation takes as long as the search of a line.
         static ESCAPE: LazyLock<Finder> = LazyLock::new(|| Finder::new(b"\\x"));
         if ESCAPE.find(self.lines.text(start, end)).is_none() {
             return end;

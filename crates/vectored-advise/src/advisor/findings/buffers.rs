@@ -1,5 +1,5 @@
 //! What is known of a program's transfers, by the name of their file. One call in the program may have opened all files
-//! of a name. An edit that adds a buffer then changes all these transfers.
+//! of a name. In that case, an edit that adds a buffer changes all these transfers.
 
 use std::collections::BTreeSet;
 

@@ -51,8 +51,8 @@ fn sums(tallies: &Tallies) -> (u64, u64, u64) {
     )
 }
 
-/// The printed buffer knows no clock, and neither do the figures. The text names the time that a byte waits in the
-/// buffer.
+/// The printed buffer knows no clock, so the figures do not depend on one. The text names the time that a byte waits in
+/// the buffer.
 #[test]
 fn a_buffer_is_written_when_it_is_full_and_the_text_has_the_delay() {
     // 1,000 calls take 100 ms under strace, and at most 20 ms without strace.
