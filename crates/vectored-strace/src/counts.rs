@@ -59,7 +59,6 @@ impl Counts {
         self.add_skipped(reason, skipped);
     }
 
-    /// Sets the file of all lines that could not be used.
     pub(crate) fn set_file(&mut self, file: &Path) {
         for lines in self.skipped.values_mut() {
             lines.first_file = Some(file.into());

@@ -31,7 +31,6 @@ pub struct AdviceComparison {
     pub ruling: Option<Ruling>,
 }
 
-/// The sums of an [`Advisory`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SideOfAdvice {
     pub sources: Vec<String>,

@@ -56,7 +56,6 @@ fn real_logs_have_their_tables() {
     }
 }
 
-/// A program with these calls, in its log.
 pub(crate) fn program(path: &str, calls: &str) -> String {
     format!("execve(\"{path}\", [\"x\"], 0x7 /* 9 vars */) = 0\n{calls}")
 }

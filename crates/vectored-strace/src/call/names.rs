@@ -43,7 +43,6 @@ impl CallName {
         Some(Self { call, bytes })
     }
 
-    /// The thread that the call created, if any.
     pub(crate) fn child(self, text: &[u8], tail: Tail) -> Option<u32> {
         let body = Body::new(text, self.bytes + 1, tail);
         (self.call.makes_threads() && body.succeeded()).then(|| thread(body.result()).ok())?

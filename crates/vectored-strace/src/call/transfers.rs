@@ -7,7 +7,6 @@ use crate::counts::SkipReason;
 use crate::event::{Direction, Form, Transfer};
 use crate::text::numbers::{leading, trailing};
 
-/// The arguments of a call that transfers bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ArgumentShape {
     /// `read(fd, buffer, count)`; if `positional`, an offset follows.

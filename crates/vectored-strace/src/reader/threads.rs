@@ -23,7 +23,6 @@ pub(crate) struct ThreadTracker {
 }
 
 impl ThreadTracker {
-    /// Lines that name no thread belong to `lone`.
     pub(crate) fn new(lone: u32) -> Self {
         Self {
             known: HashSet::new(),

@@ -258,7 +258,6 @@ impl KernelTables {
         }
     }
 
-    /// Gives a process a descriptor of a known open file description.
     pub(crate) fn share(&mut self, process: ProcessId, number: i32, open_file: DescriptorId) {
         self.close(process, number);
         let known = &mut self.open_files[open_file];

@@ -167,7 +167,6 @@ impl FileGroups {
         }
     }
 
-    /// The files whose last part has this hash.
     fn alike(&self, last: u64) -> impl Iterator<Item = GroupId> + '_ {
         let alike = self.by_last_part.range((last, GroupId::NONE)..);
         alike.take_while(move |one| one.0 == last).map(|one| one.1)

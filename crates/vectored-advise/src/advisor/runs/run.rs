@@ -75,7 +75,6 @@ fn add_segments(tally: &mut Tally, call: &RunCall) {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mode {
     pub(crate) is_read: bool,
-    /// Whether the calls give offsets.
     pub(crate) is_positional: bool,
     pub(crate) kind: FdKind,
     /// A merged call is complete when it has this many bytes.

@@ -81,7 +81,6 @@ impl DirectionRuns {
         }
     }
 
-    /// Whether the transfer continues the current run.
     #[inline]
     pub(crate) fn goes_on_with(&self, link: Link, site: u32) -> bool {
         let run = self.run.as_ref().filter(|_| self.calls > 1);

@@ -17,7 +17,6 @@ const FILES_READ: usize = 64;
 /// the pattern in `PatternCounts`.
 pub(crate) type HeldFindings = FxHashMap<u32, Counts>;
 
-/// The counts of a pattern while a log is read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counts {
     /// The files and call sites are not bounded yet.

@@ -46,7 +46,6 @@ pub(super) fn bytes_of(program: &[Step], before: &Outcome, step: usize) -> usize
 }
 
 impl Fix {
-    /// Returns one fix for each remedy of a finding.
     pub(super) fn all_of(
         key: &FindingKey,
         tally: &Tally,
@@ -150,7 +149,6 @@ impl Fix {
         self.text.contains(EVERY_END)
     }
 
-    /// Whether the text says that each call writes whole records.
     pub(super) fn keeps_records(&self) -> bool {
         self.text.contains("whole records")
     }

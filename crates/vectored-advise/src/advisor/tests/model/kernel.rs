@@ -69,7 +69,6 @@ pub(super) struct Process {
 
 #[derive(Debug, Default)]
 pub(super) struct Kernel {
-    /// Files by their names in the folder.
     pub(super) names: BTreeMap<u8, usize>,
     pub(super) files: Vec<File>,
     pub(super) streams: Vec<Stream>,
@@ -232,7 +231,6 @@ impl Kernel {
         }
     }
 
-    /// Whether a read of a stream would return at once.
     pub(super) fn is_readable(&self, stream: usize) -> bool {
         !self.streams[stream].bytes.is_empty() || !self.has_writer(stream)
     }

@@ -4,7 +4,6 @@ use fastrand::Rng;
 
 macro_rules! calls {
     ($($op:ident $weight:literal $text:literal)*) => {
-        /// The kind of a call.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(super) enum Op {
             $($op),*

@@ -11,7 +11,6 @@ use crate::languages::RemedyKind;
 
 const BEGIN_NS: u64 = 1_795_312_736_000_000_000;
 
-/// The outcome of a run.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
     pub(super) log: String,
@@ -25,7 +24,6 @@ pub(super) struct Outcome {
     pub(super) content: Vec<Vec<Cell>>,
     /// By the time in ns at which the call of a step began: the step.
     pub(super) begins: BTreeMap<u64, usize>,
-    /// By transfer: the user.
     pub(super) users: BTreeMap<usize, User>,
 }
 
@@ -268,7 +266,6 @@ impl Runner<'_> {
         }
     }
 
-    /// Whether the remedy gives a descriptor a buffer.
     fn is_buffered(&self, how: RemedyKind, turn: Turn) -> bool {
         let user = self
             .kernel
@@ -279,7 +276,6 @@ impl Runner<'_> {
             .is_some_and(|(fix, user)| fix.streams.contains(&user))
     }
 
-    /// Writes the bytes in a process's buffers.
     pub(super) fn flush(&mut self, process: u32, which: impl Fn(i32) -> bool) {
         for (&(owner, fd), buffer) in &mut self.buffers {
             if owner == process
