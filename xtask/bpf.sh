@@ -1,6 +1,6 @@
 #!/bin/sh
-# The step `bpf` of `cargo xtask test`: compiles the programs in the kernel of vectored-live, and compares the object with the
-# committed one. `bpf.sh --update` writes the committed object anew. One version of clang makes the same bytes everywhere; no
+# The step `bpf` of `cargo xtask test`: compiles vectored-live's programs for the kernel, and compares the object with the
+# committed object. `bpf.sh --update` writes the committed object anew. One version of clang makes the same bytes everywhere; no
 # header of the system is read.
 set -eu
 . xtask/skips.sh
@@ -22,7 +22,7 @@ esac
 work=$(mktemp -d)
 trap 'rm -r "$work"' EXIT
 compile "$work/live.x86.o"
-# The object for arm64 is compiled and not shipped, until somebody runs it.
+# The object for arm64 is compiled, but not shipped until somebody has run it.
 compile "$work/live.arm64.o" -D__TARGET_ARCH_arm64
 [ "${1-}" != --update ] || install -m 644 "$work/live.x86.o" live.x86.o
 if ! cmp "$work/live.x86.o" live.x86.o; then

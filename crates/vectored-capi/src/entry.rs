@@ -42,10 +42,10 @@ impl From<TransferError> for Failure {
 /// The `errno` of an error of the system, or of an error that the library makes itself.
 fn code_of(error: &io::Error) -> c_int {
     error.raw_os_error().unwrap_or(match error.kind() {
-        // A list that is not one message, one call, or within the offsets of a file.
+        // A list that is not one message, does not fit one call, or ends beyond the last offset of a file.
         io::ErrorKind::InvalidInput => libc::EINVAL,
         io::ErrorKind::UnexpectedEof => libc::ENODATA,
-        // A driver that refuses `writev`: a record has one call.
+        // A driver that refuses `writev`, while a record must go by one call.
         io::ErrorKind::Unsupported => libc::EOPNOTSUPP,
         io::ErrorKind::OutOfMemory => libc::ENOMEM,
         // A call that took nothing or a part, or reported more bytes than it was given.

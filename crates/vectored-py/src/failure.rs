@@ -109,9 +109,9 @@ fn text_of(error: &io::Error, code: c_int) -> String {
 /// The number of an error that the library makes itself.
 fn code_of(kind: io::ErrorKind) -> c_int {
     match kind {
-        // A list that is not one message, one call, or within the offsets of a file.
+        // A list that is not one message, does not fit one call, or ends beyond the last offset of a file.
         io::ErrorKind::InvalidInput => libc::EINVAL,
-        // A driver that refuses `writev`: a record has one call.
+        // A driver that refuses `writev`, while a record must go by one call.
         io::ErrorKind::Unsupported => libc::EOPNOTSUPP,
         io::ErrorKind::OutOfMemory => libc::ENOMEM,
         // A call that took nothing or a part.

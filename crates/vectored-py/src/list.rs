@@ -71,7 +71,7 @@ pub fn write_once(fd: &Bound<'_, PyAny>, buffers: &Bound<'_, PyAny>) -> PyResult
 ///
 /// With `offset`, read from that place of a file. The file's position is neither used nor moved.
 ///
-/// If the file or stream ends before, EOFError is raised. The first `done` bytes of the list are read then.
+/// If the file or stream ends before the buffers are full, EOFError is raised. The first `done` bytes of the list are read then.
 #[pyfunction]
 #[pyo3(signature = (fd, buffers, offset = None))]
 pub fn read_exact(

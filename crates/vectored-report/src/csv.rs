@@ -63,7 +63,7 @@ pub fn csv(value: &Value, rows: &[&str]) -> String {
 
 type Fields = Vec<(String, String)>;
 
-/// The rows: the fields of each element, after the fields of the elements that hold it.
+/// The rows: the fields of each element, after the fields of the elements that hold this element.
 fn collect(value: &Value, names: &[&str], outer: &[Fields], lines: &mut Vec<Vec<Fields>>) {
     let Some((first, inner)) = names.split_first() else {
         lines.push(outer.to_vec());

@@ -116,7 +116,7 @@ def read_exact(fd: int | _HasFileno, buffers: Iterable[Buffer], offset: int | No
 
     With `offset`, read from that place of a file. The file's position is neither used nor moved.
 
-    If the file or stream ends before, EOFError is raised. The first `done` bytes of the list are read then.
+    If the file or stream ends before the buffers are full, EOFError is raised. The first `done` bytes of the list are read then.
     """
 
 def read_up_to_eof(fd: int | _HasFileno, buffers: Iterable[Buffer], offset: int | None = None) -> int:

@@ -42,7 +42,7 @@ impl Screen {
         self.line(&line);
     }
 
-    /// Breaks a text between words. The first line begins with `first`, the others with as many blanks as `hang`; these
+    /// Breaks a text between words. The first line begins with `first`, the other lines begin with `hang` blanks. These
     /// beginnings have no style.
     pub fn paragraph(&mut self, style: &str, first: &str, hang: usize, text: &str) {
         let hang = " ".repeat(hang);
