@@ -1,8 +1,8 @@
 //! A question between two system calls of a transfer: shall the transfer go on? So a program can end a transfer at a
 //! signal.
 //!
-//! A fn pointer for each thread, and not an argument of every function: only a language with signal handlers of its own
-//! needs the question, and a transfer of one call pays nothing.
+//! The question is a fn pointer for each thread, and not an argument of every function: only bindings to languages with
+//! signal handlers need it, and a transfer of one call pays nothing.
 
 use std::cell::Cell;
 use std::io;
@@ -87,8 +87,8 @@ mod tests {
         true
     }
 
-    /// Runs `transfer` until it succeeds, and checks that it was stopped after each call. Returns the number of calls so
-    /// far, and the result of `transfer`.
+    /// Runs `transfer` until it succeeds, and checks that each run stopped after one call. `transfer` returns the
+    /// number of calls so far, and its result.
     fn stop_after_each_call(mut transfer: impl FnMut() -> (usize, Result<u64, TransferError>)) {
         let mut calls_before = 0;
         loop {

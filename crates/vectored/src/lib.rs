@@ -195,7 +195,7 @@
 //!
 //! # What may change
 //!
-//! The oldest supported compiler is Rust 1.85, also on Windows. Examples that call `std::io::pipe` need 1.87. A minor
+//! The oldest supported compiler is Rust 1.85 on every system. Examples that call `std::io::pipe` need 1.87. A minor
 //! version may need a newer compiler.
 //!
 //! A minor version may add functions, methods, variants and fields. Every enum is `#[non_exhaustive]`, and so is a struct with

@@ -112,11 +112,11 @@ pub(crate) struct ListScan {
 }
 
 impl ListScan {
-    /// Scans all of `segments`; `None` if the list cannot go as it is or its bytes exceed a `usize`.
+    /// Scans all of `segments`; `None` if the list cannot go as it is, or has more bytes than a `usize` can count.
     ///
-    /// This is [`Stretch::at_start_of`] without limits, in fewer instructions for each segment. A loop of AVX2 was 0.8 ns
-    /// a segment faster. It saved 5 % of the time at `/dev/null`, but less than 0.5 % on pipe, unix, tcp, ext4 and tmpfs
-    /// (geometric means of lists of 16 to 1000 segments of 1000 to 4000 bytes, Zen 4).
+    /// This is [`Stretch::at_start_of`] without limits, in fewer instructions for each segment. A loop of AVX2 was 0.8
+    /// ns a segment faster. The loop saved 5 % of the time at `/dev/null`, but less than 0.5 % on pipe, unix, tcp, ext4
+    /// and tmpfs (geometric means of lists of 16 to 1000 segments of 1000 to 4000 bytes, Zen 4).
     #[inline(always)]
     pub(crate) fn over(segments: &[IoSlice<'_>], small_bytes: usize) -> Option<ListScan> {
         let mut bytes = 0_usize;

@@ -13,8 +13,8 @@ use crate::sys::span::Span;
 ///
 /// The array is neither changed nor copied. No `&[u8]` to the bytes of a segment exists while the list is written: the
 /// kernel reads the bytes, or this crate copies them by address, as memcpy(3) does. So other threads may change the
-/// bytes, as with writev(2). If they do, it is unspecified whether old or new bytes are written. The address of an
-/// empty segment may be null.
+/// bytes, as with writev(2). If a thread does this, it is unspecified whether old or new bytes are written. The address
+/// of an empty segment may be null.
 ///
 /// If the memory of a referenced segment cannot be read, the error is `EFAULT`. If the memory of a copied segment
 /// cannot be read, this process receives `SIGSEGV` (a [`Gather`] copies short segments). The promise of

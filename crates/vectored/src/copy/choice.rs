@@ -14,11 +14,11 @@ const LEAST_BYTES: u64 = SMALL_BYTES as u64;
 /// What the first access to a page of a buffer costs, in ns: 250 on usual machines, 700 on virtual machines.
 const PAGE_NS: f64 = 500.0;
 
-/// On a file system that cannot copy files itself, a file of this size or more is spliced to another file through a pipe
-/// of 1 MiB. `copy_file_range` goes through a pipe of 64 KiB there. Splicing took these shares of the time of
-/// `copy_file_range` (Zen 4, Linux 6.18.44): on ext4 0.88 at 1 MiB, the creation of the pipe included, 0.82 at 4 MiB and
-/// 0.81 at 64 MiB; on tmpfs 1.03, 1.05 and 1.05. `copy_file_range` took 0.79 to 0.92 of the time of reading and writing
-/// for 16 KiB to 16 MB (Skylake: 0.85; another Zen 4: 0.97 at 1 MiB, 1.04 at 4 MiB).
+/// On a file system that cannot copy files itself, a file of this size or more is spliced to another file through a
+/// pipe of 1 MiB. On such a file system, `copy_file_range` goes through a pipe of 64 KiB. Splicing took these shares of
+/// the time of `copy_file_range` (Zen 4, Linux 6.18.44): on ext4 0.88 at 1 MiB, the creation of the pipe included, 0.82
+/// at 4 MiB and 0.81 at 64 MiB; on tmpfs 1.03, 1.05 and 1.05. `copy_file_range` took 0.79 to 0.92 of the time of
+/// reading and writing for 16 KiB to 16 MB (Skylake: 0.85; another Zen 4: 0.97 at 1 MiB, 1.04 at 4 MiB).
 const SPLICED_BYTES: u64 = 1 << 20;
 
 /// A copy of this size or more measures itself: nearly twice what the first comparison copies.
@@ -120,9 +120,9 @@ fn fills_a_pipe(from: &CopyEnd, to: &CopyEnd) -> bool {
 /// The technique for two kinds of descriptors, on Linux. No technique here puts pages of a file into a pipe or socket, where
 /// a later write to the file would change them.
 ///
-/// Where bytes could be spliced and are not, splicing took longer (two processes on 2 CPUs, Linux 6.18, loopback): 1.5
-/// times as long as reading and writing from a pipe to a file, 1.3 to 1.7 times from a pipe to a socket. From pipe to
-/// pipe splicing took 0.8 to 1.0 of the time, and from a socket to a pipe 0.4 to 0.9.
+/// Where bytes could be spliced and are not, splicing took longer than reading and writing: 1.5 times as long from a
+/// pipe to a file, 1.3 to 1.7 times from a pipe to a socket (two processes on 2 CPUs, Linux 6.18, loopback). From pipe
+/// to pipe splicing took 0.8 to 1.0 of the time, and from a socket to a pipe 0.4 to 0.9.
 fn technique(from: &CopyEnd, to: &CopyEnd, expected_bytes: u64, output: &impl Output) -> Technique {
     use FileKind::{Fifo, Regular, Socket};
     match (from.kind, to.kind) {
@@ -142,10 +142,10 @@ fn technique(from: &CopyEnd, to: &CopyEnd, expected_bytes: u64, output: &impl Ou
     }
 }
 
-/// The size of the buffer. If the output is a pipe, it is half of the pipe: the reader empties one half while the other
-/// half is filled. (To a pipe of 64 KiB, a buffer of 32 KiB took 0.75 of the time of 128 KiB for a file of 1 MiB, and
-/// 0.41 for 256 MiB.) For other outputs, the size is the power of two at which calls and first accesses to pages cost
-/// about the same.
+/// The size of the buffer. If the output is a pipe, the buffer is half of the pipe: the reader empties one half while
+/// the other half is filled. (To a pipe of 64 KiB, a buffer of 32 KiB took 0.75 of the time of 128 KiB for a file of 1
+/// MiB, and 0.41 for 256 MiB.) For other outputs, the size is the power of two at which calls and first accesses to
+/// pages cost about the same.
 ///
 /// The buffer is at most twice as large as a staging buffer. A copy has no other memory, and the second-level cache has
 /// room for that much.

@@ -32,7 +32,7 @@ use crate::transfer::message_sockets::refuse_copying_messages;
 /// Both descriptors are used at their positions and stay open. The copy is made by the system calls that suit the two
 /// ([`Technique`]). If the kernel refuses these calls, the bytes are read and written through a buffer. The output does
 /// not change if the input is written afterwards. So a file is copied to a pipe or socket by reads and writes:
-/// `splice(2)` and `sendfile(2)` would put pages of the file there.
+/// `splice(2)` and `sendfile(2)` would put pages of the file into the pipe or socket.
 ///
 /// [`Options`] has a limit, a function that is told the progress, and the choice of the technique.
 ///
@@ -241,8 +241,8 @@ impl<'p> Options<'p> {
         self
     }
 
-    /// Allows a technique that copies no bytes: [`Splice`](Technique::Splice), from a file of more than 64 KiB to a pipe.
-    /// [`technique`](Options::technique) says what may reach the reader then.
+    /// Allows a technique that copies no bytes: [`Splice`](Technique::Splice), from a file of more than 64 KiB to a
+    /// pipe. [`technique`](Options::technique) says what may then reach the reader.
     ///
     /// With a fast reader, this takes half of the time of reading and writing.
     #[must_use]

@@ -59,7 +59,7 @@ pub(super) struct Plan {
     pub(super) technique: Technique,
     /// The length of the first parts of a copy that measures itself.
     pub(super) trial_bytes: Option<u64>,
-    /// Whether the caller named the technique: a refusal of the kernel is an error then.
+    /// Whether the caller named the technique. If so, a refusal of the kernel is an error.
     pub(super) is_named: bool,
     /// Whether a transfer of 0 bytes is the end of the input. For a file, a read looks for the end instead: files of
     /// /proc have a size of 0, and `copy_file_range` copies no byte beyond the size.

@@ -200,7 +200,7 @@ fn memory_grows_fourfold_when_two_reads_have_filled_it() {
     let mut kernel = Kernel::new(sizes.iter().sum(), &[]);
     run(&mut kernel, plan).unwrap();
     assert_eq!(kernel.calls, "rwrwrwrwrwrwrwr");
-    // After a read that does not fill the memory, two reads have to fill it before it grows.
+    // If a read does not fill the memory, two further reads have to fill the memory before it grows.
     let script = [usize::MAX, usize::MAX, 50].map(Answer::Take);
     let mut kernel = Kernel::new(50 + (16 << 10) * 3 + (64 << 10), &script);
     run(&mut kernel, plan).unwrap();

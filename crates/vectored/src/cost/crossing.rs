@@ -75,7 +75,8 @@ pub(crate) fn threshold(lengths: &[Length]) -> Option<usize> {
     (is_measured && is_known).then(|| at.exp().round() as usize)
 }
 
-/// The crossover of the sorted `lengths` if they show that it is not `expected`; otherwise `expected`.
+/// The crossover of the sorted `lengths` if the lengths show that the crossover is not `expected`; otherwise
+/// `expected`.
 pub(crate) fn crossover_unless(lengths: &[Length], expected: usize) -> usize {
     let place = (expected.max(1) as f64).ln();
     let line = Line::through(lengths).filter(|line| line.is_clear(place));

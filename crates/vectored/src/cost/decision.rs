@@ -30,11 +30,11 @@ impl CostModel {
     ///
     /// - at a count with a measured threshold, the length is that threshold;
     /// - between two such counts, the length is interpolated, linearly in `log(bytes)` over `log(count)`;
-    /// - above the last such count, the length is the result of the formula, scaled to the threshold of that count, but
-    ///   never more than that threshold;
-    /// - above 1000 segments, if that count has a measured threshold, the length is this threshold as long as the list
-    ///   fits the staging buffer, or if 1000 such segments fill half of the buffer. Otherwise the length is
-    ///   `staging_bytes / n`, but at least `uncached`.
+    /// - above the last such count, the length is the result of the formula, scaled to the last threshold, but never
+    ///   longer than the last threshold;
+    /// - above 1000 segments, if the count 1000 has a measured threshold: this threshold if the list fits the staging
+    ///   buffer, or if 1000 segments of this length fill half of the buffer; otherwise `staging_bytes / n`, but at
+    ///   least `uncached`.
     ///
     /// The length is 0 for fewer than two segments, which need no copying, and never above `staging_bytes`. If a cost
     /// makes no sense (negative or NaN), the length is some value in that range.

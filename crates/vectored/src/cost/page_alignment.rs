@@ -17,8 +17,8 @@ pub(crate) fn fits_pages(segment_bytes: usize) -> bool {
     segment_bytes > 0 && (divides_a_page || segment_bytes % page_bytes == 0)
 }
 
-/// The number of segments, without the last, that end where a page ends, in a list of `segment_count` equal segments
-/// that begins with a page. 0 if `bytes` is no multiple of `segment_count`.
+/// The number of segments that end where a page ends, in a list of `segment_count` equal segments that begins with a
+/// page. The last segment does not count. 0 if `bytes` is not a multiple of `segment_count`.
 pub(crate) fn page_ends(segment_count: usize, bytes: u64) -> u64 {
     let count = segment_count as u64;
     if count == 0 || bytes == 0 || bytes % count != 0 {

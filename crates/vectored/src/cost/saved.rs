@@ -32,7 +32,8 @@ impl CostModel {
     /// # Errors
     ///
     /// - The errors of reading the file.
-    /// - [`InvalidData`](io::ErrorKind::InvalidData): the file is no such result, or has no calibrated model of this target.
+    /// - [`InvalidData`](io::ErrorKind::InvalidData): the file is not a result of `vectored measure`, or has no
+    ///   calibrated model of this target.
     ///
     /// After an error, a program should use [`CostModel::for_target`].
     ///

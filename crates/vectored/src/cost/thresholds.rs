@@ -78,7 +78,7 @@ impl CopyThresholds {
             .filter_map(|(count, bytes)| Some((count, bytes?)))
     }
 
-    /// The measured thresholds nearest to `segment_count`: at or below it, and above it.
+    /// The nearest measured thresholds: at or below `segment_count`, and above.
     pub(crate) fn around(&self, segment_count: usize) -> (Option<Measured>, Option<Measured>) {
         let (mut below, mut above) = (None, None);
         for (count, bytes) in self.measured() {

@@ -36,8 +36,8 @@ use super::borrowed::BorrowedDescriptor;
 /// - **At an offset** the position of a handle moves to the end of the call. Offsets have 64 bits. A file that is open for
 ///   appending is appended to, whatever the offset is.
 /// - **Files opened with `FILE_FLAG_NO_BUFFERING`** take aligned lists:
-///   [`DirectAlignment::of`](crate::files::DirectAlignment::of) has the sector of the volume. Handles that are open
-///   for overlapped calls also work; a call waits for its end by an event of its thread. The module `windows` has
+///   [`DirectAlignment::of`](crate::files::DirectAlignment::of) has the sector of the volume. Handles that are open for
+///   overlapped calls also work: an event of each thread tells the end of a call. The module `windows` has
 ///   `WriteFileGather` and `ReadFileScatter`.
 /// - **Not there**: the flags of `pwritev2(2)` (`WriteFlags`, `OnRefusal`, `write_all_with`), the module `uring`, `SIGPIPE`
 ///   and `EINTR`, Unix sockets. [`CostModel::calibrate`](crate::CostModel::calibrate) measures files, TCP and `NUL`. Pipes

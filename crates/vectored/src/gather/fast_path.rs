@@ -163,7 +163,7 @@ impl FastPath {
         segments: &[IoSlice<'_>],
         sink: &mut impl Sink,
     ) -> Result<u64, FastPathMiss> {
-        // Each arm has a result of its own: a common result would be put together after the system call.
+        // Each arm has a separate result: a common result would be put together after the system call.
         match call {
             SingleCall::Staged => {
                 let bytes = self.staging.len();
@@ -342,8 +342,8 @@ impl FastPath {
         }
     }
 
-    /// The bytes of the staged prefix and the `rest` after it, if one call of few entries takes them and references
-    /// all of the rest.
+    /// The bytes of the staged prefix and of `rest`, if one call of few entries takes both and references all of
+    /// `rest`.
     fn with_staged_prefix(&self, rest: &[IoSlice<'_>], small_bytes: usize) -> Option<usize> {
         let limits = self.limits();
         let staged_bytes = self.staging.len();

@@ -47,7 +47,7 @@ use crate::write::positional::{check_end, into_file};
 /// The staging buffer is aligned to a page, so a file that is open with `O_DIRECT` takes the copied segments of an
 /// aligned list.
 ///
-/// A `Gather` owns a staging buffer of [`staging_bytes`](CostModel::staging_bytes) (if there is no memory for it,
+/// A `Gather` owns a staging buffer of [`staging_bytes`](CostModel::staging_bytes) (without memory for the buffer,
 /// nothing is copied) and an array of at most [`iov_max`](crate::limits::iov_max) entries. The first list that needs
 /// the memory allocates it. That list took 17 µs with a buffer of 256 KiB; with a `Gather` that was kept, it took 0.3
 /// µs. So keep the `Gather` and use it again, for all connections of a thread. A `Gather` keeps no bytes for later.
@@ -128,7 +128,7 @@ impl Gather {
 
     /// Compiled once, and not for each kind of descriptor.
     ///
-    /// A raw list may have a segment of more than `isize::MAX` bytes, and is refused then. The fast path takes no list
+    /// If a raw list has a segment of more than `isize::MAX` bytes, the list is refused. The fast path takes no list
     /// with such a segment, so only the other lists are checked.
     #[inline(never)]
     pub(crate) fn write_all_to(
@@ -230,8 +230,8 @@ impl Gather {
         self.finish(miss, segments, cursor, may_split, sink)
     }
 
-    /// Makes all calls of a transfer from `cursor` on, if the fast path did not finish the transfer. Takes over from
-    /// the fast path the segments that it staged, and the result of its call.
+    /// Makes all calls of a transfer from `cursor` on, if the fast path did not finish the transfer. Takes over the
+    /// segments that the fast path staged, and the result of the call of the fast path.
     #[inline(never)]
     fn finish(
         &mut self,

@@ -48,8 +48,8 @@ pub use self::segment::Segment;
 /// Write the queue when no more messages are at hand, and not after each message. `flush` of the trait `Write` sends
 /// nothing: [`write_to`](SegmentQueue::write_to) does.
 ///
-/// The queue owns its data and its position. Exactly the bytes that were written are gone from the queue, whether the call
-/// succeeds, fails, or is cancelled. So no write loses or repeats bytes.
+/// The queue owns the data and the position. Exactly the bytes that were written are gone from the queue, whether the
+/// call succeeds, fails, or is cancelled. So no write loses or repeats bytes.
 ///
 /// In a steady state, messages cost no allocation. When the queue becomes empty, memory of more than
 /// [`retained_bytes`](QueuePolicy::retained_bytes) is freed.
@@ -294,7 +294,7 @@ impl SegmentQueue {
     }
 
     /// The most bytes of a [group](RecordEnds) of records: an eighth of the smallest limit of a call. A call holds
-    /// whole groups, so it may stay below its limit by up to one group.
+    /// whole groups, so a call may have up to one group less than its limit.
     #[inline]
     fn group_bytes(&self) -> usize {
         let policy = &self.policy;

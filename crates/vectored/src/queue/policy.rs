@@ -3,8 +3,8 @@
 use crate::cost::{CostModel, TargetKind};
 use crate::sys::limits::MAX_CALL_BYTES;
 
-/// When a [`SegmentQueue`](crate::SegmentQueue) copies, how much it holds, and how long its calls are. All fields are in
-/// bytes.
+/// When a [`SegmentQueue`](crate::SegmentQueue) copies, how many bytes it holds, and how long the calls are. All fields
+/// are in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct QueuePolicy {
@@ -14,13 +14,15 @@ pub struct QueuePolicy {
     /// It is the length at which copying and keeping take the same time, if a call has some segments with short copied
     /// heads. With one segment a call, copying is faster up to 2 to 4 times that length.
     pub copy_below_bytes: usize,
-    /// The bytes that are copied together for a writer that does not gather (the TLS stream of tokio-native-tls, for
-    /// example), so that they are written by one call instead of several. A single segment of this size or more is passed on as it is.
+    /// The bytes that are copied together for a writer that does not gather, such as the TLS stream of
+    /// tokio-native-tls: one call then writes them instead of several calls. A single segment of this size or more is
+    /// passed on as it is.
     ///
     /// It is the length at which copying two messages of that many bytes in all into one call takes as long as two calls.
     pub join_below_bytes: usize,
-    /// The queue is full if it holds this many bytes. [`try_push`](crate::SegmentQueue::try_push) then refuses segments.
-    /// `push`, `put_slice` and the traits `Write` and `BufMut` cannot refuse, so this is a high-water mark.
+    /// The queue is full if it holds this many bytes. [`try_push`](crate::SegmentQueue::try_push) then refuses
+    /// segments. `push`, `put_slice` and the traits `Write` and `BufMut` cannot refuse segments: the queue may exceed
+    /// this limit.
     pub limit_bytes: usize,
     /// The most bytes of a call. A record is not cut. Without records, the last call may be up to half as long again. 0
     /// counts as 1. See [`ChunkPolicy`](crate::cost::ChunkPolicy).

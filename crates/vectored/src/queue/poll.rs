@@ -78,8 +78,8 @@ impl SegmentQueue {
     /// # Errors
     ///
     /// The errors of [`poll_write_some`](SegmentQueue::poll_write_some). The queue then holds the bytes that the writer
-    /// has not taken. A writer that takes bytes and writes them later, as `tokio::fs::File`, `BufWriter` and TLS streams
-    /// do, may lose the bytes that it has taken.
+    /// has not taken. Some writers take bytes and write them later: `tokio::fs::File`, `BufWriter`, TLS streams. Such a
+    /// writer may lose the bytes that it has taken.
     pub fn poll_write_to<W: AsyncWrite + Unpin + ?Sized>(
         &mut self,
         cx: &mut Context<'_>,

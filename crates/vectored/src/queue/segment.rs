@@ -11,10 +11,11 @@ use crate::sys::owned_bytes::OwnedBytes;
 
 /// A buffer that a [`SegmentQueue`](crate::SegmentQueue) owns until its bytes are written.
 ///
-/// Made by `From` of `Vec<u8>`, `Box<[u8]>`, `Arc<[u8]>`, `String`, `Arc<str>`, `&'static [u8]`, `&'static str`, and with
-/// feature `bytes` of `Bytes` and `BytesMut`, without copying and without an allocation (a `BytesMut` with spare capacity
-/// allocates the header of a `Bytes`). [`from_owner`](Segment::from_owner) takes any other owner. The owner is dropped
-/// with the segment. A `Bytes` that is a part of a larger allocation keeps the whole allocation in memory until then.
+/// `From` makes a segment of a `Vec<u8>`, `Box<[u8]>`, `Arc<[u8]>`, `String`, `Arc<str>`, `&'static [u8]` or
+/// `&'static str`, and with feature `bytes` of a `Bytes` or `BytesMut`. Nothing is copied or allocated. (A `BytesMut`
+/// with spare capacity allocates the header of a `Bytes`.) [`from_owner`](Segment::from_owner) takes any other owner.
+/// The owner is dropped with the segment. A `Bytes` that is a part of a larger allocation keeps the whole allocation in
+/// memory until then.
 #[derive(Default)]
 pub struct Segment {
     owner: Owner,

@@ -388,7 +388,7 @@ fn memory_goes_back_after_a_burst() {
     }
     assert!((1000..=retained).contains(&queue.copied.capacity()));
 
-    // Freed memory comes back at once: all of it, half of it after a shorter burst, or only as much as is asked for.
+    // Freed memory comes back at once: as much as before, half after a shorter burst, or only as much as is asked for.
     let policy = QueuePolicy {
         retained_bytes: 0,
         limit_bytes: usize::MAX,

@@ -30,7 +30,7 @@ use crate::transfer::unvectored::ListCalls;
 /// the first segments; the contents of the rest of the list are unspecified.
 ///
 /// - [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) if the file or stream ends before the list is full; for
-///   [`read_up_to_eof`] this is no error;
+///   [`read_up_to_eof`] this is not an error;
 /// - [`WouldBlock`](io::ErrorKind::WouldBlock) if the descriptor is non-blocking and empty, or a socket's
 ///   `SO_RCVTIMEO` has passed; [`resume_read`] can resume;
 /// - [`InvalidInput`](io::ErrorKind::InvalidInput), before any byte, if the descriptor is a socket

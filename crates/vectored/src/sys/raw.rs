@@ -31,8 +31,8 @@ pub(crate) unsafe fn list<'a>(iov: *const iovec, count: usize) -> io::Result<&'a
 ///
 /// # Errors
 ///
-/// The errors of [`list`], and `EFAULT` if a segment that is not empty has a null address, `EINVAL` if a segment has
-/// more than `isize::MAX` bytes, `ENOMEM` if there is no memory for the copy.
+/// The errors of [`list`]; `EFAULT` if a segment that is not empty has a null address; `EINVAL` if a segment has more
+/// than `isize::MAX` bytes; `ENOMEM` if there is no memory for the copy.
 ///
 /// # Safety
 ///

@@ -39,7 +39,7 @@ const _: () = assert!(align_of::<Page>() == STAGING_ALIGNMENT);
 pub(crate) struct StagingBuffer {
     /// Always empty: kept for its memory.
     pages: Vec<Page>,
-    /// The number of bytes that it holds once it is allocated.
+    /// The number of bytes that the buffer holds once it is allocated.
     size: usize,
     /// `size`, or 0 without memory.
     capacity: usize,
@@ -66,7 +66,7 @@ impl StagingBuffer {
         }
     }
 
-    /// Empties the buffer, and allocates it if it has no memory. If the allocation fails, nothing fits.
+    /// Empties the buffer, and allocates the memory unless it is there. If the allocation fails, nothing fits.
     #[inline]
     pub(crate) fn start(&mut self) {
         self.filled = 0;
@@ -238,7 +238,7 @@ impl<'a> StagingTail<'a> {
         }
     }
 
-    /// The number of bytes that it holds, with its content, once it is allocated.
+    /// The number of bytes that the memory holds once it is allocated, the content included.
     pub(crate) fn size(&self) -> usize {
         match &self.buffer {
             Some(buffer) => buffer.size(),

@@ -54,8 +54,8 @@ pub(crate) enum Answer {
     Fail(i32),
 }
 
-/// A sink that answers each call as its script says, checks every call, and keeps the bytes it takes. After the end
-/// of the script it takes everything.
+/// A sink that answers each call as its script says, checks every call, and keeps the bytes. After the end of the
+/// script it takes everything.
 #[derive(Debug)]
 pub(crate) struct ScriptedSink {
     script: std::vec::IntoIter<Answer>,

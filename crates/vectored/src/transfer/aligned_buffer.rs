@@ -20,7 +20,7 @@ use crate::sys::staging::try_zeroed;
 /// assert_eq!(buffer.as_ptr().addr() % 4096, 0);
 /// ```
 pub struct AlignedBuffer {
-    /// The memory, which never grows, so it stays where it is.
+    /// The memory. It never grows, so the bytes stay where they are.
     memory: Vec<u8>,
     start: usize,
     len: usize,

@@ -17,7 +17,7 @@ use crate::sys::span::{Span, part, part_mut};
 use crate::sys::staging::StagingBuffer;
 use crate::transfer::write_loop::Sink;
 
-/// The most bytes that are copied for one plain call. No value or message of such a file is longer.
+/// The most bytes that are copied for one plain call. A file that refuses lists has no longer value or message.
 const MAX_STAGED_BYTES: usize = 256 * 1024;
 
 type WriteCall<'c> = dyn FnMut(&[IoSlice<'_>]) -> io::Result<usize> + 'c;

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 /// The owner of the descriptor of one transfer.
 ///
 /// Any owner that can be sent to another thread (a `File`, an `OwnedFd`, an `Arc` of one) and a [`SharedDescriptor`]
-/// convert into it, so both can be passed to the functions of [`Ring`](crate::uring::Ring).
+/// convert into a `Descriptor`, so both can be passed to the functions of [`Ring`](crate::uring::Ring).
 pub struct Descriptor(Owner);
 
 enum Owner {
@@ -22,9 +22,9 @@ enum Owner {
 
 /// A descriptor for many transfers.
 ///
-/// A transfer first asks the kernel whether its descriptor takes offsets, and where its position is: lseek(2). For a shared
-/// descriptor the kernel is asked once, except for transfers at the position of a regular file or a block device. A clone
-/// costs no allocation, unlike a [`Descriptor`] of any other owner.
+/// A transfer first asks the kernel whether the descriptor takes offsets, and for the position: lseek(2). For a shared
+/// descriptor the kernel is asked once, except for transfers at the position of a regular file or a block device. A
+/// clone costs no allocation, unlike a [`Descriptor`] of any other owner.
 ///
 /// The descriptor must stay open on the same file: dup2(2) must not replace it.
 #[derive(Clone)]

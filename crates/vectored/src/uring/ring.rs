@@ -15,9 +15,9 @@ use crate::uring::transfer::Transfer;
 /// Transfers that the kernel makes while the program goes on, by io_uring.
 ///
 /// A transfer gets a descriptor and a [`SegmentQueue`] to be written, or a list of buffers to be filled. The transfer
-/// owns them until [`wait`](Ring::wait) returns its [`Completion`]. The buffers of all reads are of one type, `B`: see
-/// [`Buffer`]. Up to `depth` calls are in the kernel at a time; further transfers wait in the ring, in order, without a
-/// limit.
+/// owns all of these until [`wait`](Ring::wait) returns the [`Completion`]. The buffers of all reads are of one type,
+/// `B`: see [`Buffer`]. Up to `depth` calls are in the kernel at a time; further transfers wait in the ring, in order,
+/// without a limit.
 ///
 /// Nothing happens to a transfer before the next [`start`](Ring::start), [`try_wait`](Ring::try_wait) or `wait`: each
 /// of these passes all new transfers to the kernel in one system call. (`try_wait` and `wait` do so only if no
@@ -214,7 +214,8 @@ impl<B: Buffer> Ring<B> {
     }
 
     /// Cancels all transfers with this token, and returns their number. [`wait`](Ring::wait) still returns these
-    /// transfers: with `ECANCELED` and the bytes that were moved before, or with their result if they ended earlier.
+    /// transfers: with `ECANCELED` and the number of bytes moved before; a transfer that ended earlier has its usual
+    /// result.
     ///
     /// A call that the kernel cannot cancel, as on a file, runs to its end. A call that the kernel does not find at the
     /// moment is cancelled again by [`wait`](Ring::wait), [`try_wait`](Ring::try_wait) or [`start`](Ring::start), at the

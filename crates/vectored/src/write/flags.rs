@@ -63,8 +63,8 @@ pub enum OnRefusal {
 ///
 /// - [`Unsupported`](io::ErrorKind::Unsupported) if the flag is refused and `on_refusal` is [`Error`](OnRefusal::Error);
 /// - with [`Fallback`](OnRefusal::Fallback), the error of fdatasync(2): the bytes are written, but may not be durable.
-///   After another error, fdatasync(2) is also called if bytes were written before that error. If fdatasync(2) fails
-///   then, its error is returned.
+///   After another error, fdatasync(2) is also called if bytes were written before that error. If this call of
+///   fdatasync(2) fails, its error is returned.
 ///
 /// # Examples
 ///
@@ -132,7 +132,7 @@ pub fn write_all_with(
     })
 }
 
-/// The calls of one transfer: with the flags first, and without them once they were refused.
+/// The calls of one transfer: with the flags first, and without the flags after a refusal.
 struct FlaggedCalls {
     flags: WriteFlags,
     is_refused: bool,

@@ -24,9 +24,9 @@ use crate::transfer::write_loop::FnSink;
 ///
 /// The guarantee that one call gives depends on the descriptor. On a regular file opened with `O_APPEND` each call goes
 /// to the end of the file. The bytes stay in one piece on local file systems of Linux, but not over NFS ("BUGS" of
-/// open(2)). On a pipe or FIFO a call of up to `PIPE_BUF` bytes (4096 on Linux) is not mixed with others (pipe(7)). On a
-/// stream socket one call guarantees nothing. To drivers that support write(2) only (eventfd(2), some character devices),
-/// Linux passes each segment as one record: copy the record into one segment there.
+/// open(2)). On a pipe or FIFO a call of up to `PIPE_BUF` bytes (4096 on Linux) is not mixed with others (pipe(7)). On
+/// a stream socket one call guarantees nothing. To drivers that support write(2) only (eventfd(2), some character
+/// devices), Linux passes each segment as one record: for such a driver, copy the record into one segment.
 ///
 /// # Messages
 ///

@@ -1,4 +1,4 @@
-//! A queue in a steady state allocates nothing, whatever writes it. The test is a program of its own, since its allocator
+//! A queue in a steady state allocates nothing, whatever writes it. The test is a separate program, since its allocator
 //! counts.
 //!
 //! The test is for Unix alone: on Windows, a list for a handle is joined in memory that is allocated for the call.

@@ -59,7 +59,7 @@ fn direct_file(test: &str, path: &TemporaryFile) -> Option<(File, DirectAlignmen
     }
 }
 
-/// Aligned blocks of `counts` times the file's offset alignment, each in an allocation of its own.
+/// Aligned blocks of `counts` times the file's offset alignment, each in a separate allocation.
 fn blocks(alignment: DirectAlignment, counts: &[usize]) -> Vec<AlignedBuffer> {
     let mut bytes = (1..=251).cycle();
     let block = |&count: &usize| {

@@ -12,7 +12,7 @@ use crate::support::{TemporaryFile, emulator, list, payload};
 /// Set in the environment of the process with little memory.
 const CHILD: &str = "VECTORED_LITTLE_MEMORY";
 
-/// Runs in a process of its own that is limited to 500 MB, so that the staging buffer cannot be allocated.
+/// Runs in a separate process that is limited to 500 MB, so that the staging buffer cannot be allocated.
 #[test]
 fn a_model_with_more_staging_than_there_is_memory_copies_nothing() {
     const NAME: &str = "memory::a_model_with_more_staging_than_there_is_memory_copies_nothing";

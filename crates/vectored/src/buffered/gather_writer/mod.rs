@@ -40,21 +40,22 @@ const SMALL_BYTES: usize = 2700;
 ///   socket). The staged bytes and the slice go in one call, and the slice is not copied. If a slice of up to 2700
 ///   bytes does not fit, the staged bytes are written first, and then the slice is staged, as in a `BufWriter`. So no
 ///   sequence of `write`s takes more calls than with a `BufWriter` of the same capacity.
-/// - [`copying`](GatherWriter::copying) takes any [`Write`]: `Stdout`, which has a buffer of its own, a `Box<dyn Write>`,
+/// - [`copying`](GatherWriter::copying) takes any [`Write`]: a `Stdout` (which has another buffer), a `Box<dyn Write>`,
 ///   a TLS stream. Every byte goes through [`write`](Write::write), in the same calls as with `BufWriter`.
 ///
 /// # Guarantees
 ///
 /// The bytes arrive in the order in which they were written, each once.
 ///
-/// The bytes of one `write`, or of one list of [`write_vectored`](Write::write_vectored), go in one call if they fit the
-/// buffer. The kernel may end any call early: on a full disk, and on a non-blocking descriptor that is full. As with
-/// `BufWriter`, each piece of a [`write!`] is a `write` of its own: format a line that must stay whole into a `String`.
+/// The bytes of one `write`, or of one list of [`write_vectored`](Write::write_vectored), go in one call if they fit
+/// the buffer. The kernel may end any call early: on a full disk, and on a non-blocking descriptor that is full. As
+/// with `BufWriter`, each piece of a [`write!`] is a separate `write`: format a line that must stay whole into a
+/// `String`.
 ///
 /// An error loses nothing: staged bytes that were not written stay staged, and the next call begins with them. `write`
-/// fails only if it accepted no byte of its slice. If it accepted a part, it returns the length of that part, and the
-/// next call that would write returns the error. The error [`WouldBlock`](ErrorKind::WouldBlock) is never returned later:
-/// write the rest again. [`write_all`](Write::write_all) does not report how much of its slice it accepted.
+/// fails only if it accepted no byte. If `write` accepted a part of its slice, it returns the length of the part, and
+/// the next call that would write returns the error. The error [`WouldBlock`](ErrorKind::WouldBlock) is never returned
+/// later: write the rest again. [`write_all`](Write::write_all) does not report how much of the slice was accepted.
 ///
 /// If the inner writer panics, no byte of the present slice is staged, though a part of the slice may be written.
 ///

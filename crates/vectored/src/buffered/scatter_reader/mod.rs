@@ -153,7 +153,7 @@ impl<R: Read> ScatterReader<R> {
         at_eof: AtEof,
     ) -> Result<u64, TransferError> {
         let mut transferred = self.copy_buffered(segments, cursor) as u64;
-        // The buffer is empty before each call: a call fills it only after it has filled the list.
+        // The buffer is empty before each call: a call fills the list first, and then the buffer.
         while !cursor.is_at_end(segments) {
             let read = if cursor.remaining_bytes(segments) < self.buffer.len() as u64 {
                 self.refill().map(|_| self.copy_buffered(segments, cursor))

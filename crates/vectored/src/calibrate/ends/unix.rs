@@ -31,8 +31,8 @@ pub(in crate::calibrate) fn unix_pair() -> io::Result<Ends> {
     Ok((Box::new(writer), Box::new(reader)))
 }
 
-/// Opens an unnamed file: by `O_TMPFILE` (Linux 3.11) if the file system supports it, otherwise by creating a file and
-/// removing its name at once.
+/// Opens an unnamed file: by `O_TMPFILE` (Linux 3.11) if the file system supports this flag. Otherwise creates a file
+/// and removes its name at once.
 pub(in crate::calibrate) fn unnamed_file(directory: &Path) -> io::Result<File> {
     let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::EXCL;
     let mode = Mode::RUSR | Mode::WUSR;

@@ -341,7 +341,7 @@ impl Kept {
         segments
     }
 
-    /// The bytes of the first part, without copying them, if it is a segment of `least` bytes or more. The segment stays in
+    /// If the first part is a segment of `least` bytes or more, returns its bytes without a copy. The segment stays in
     /// the list.
     #[cfg(feature = "bytes")]
     pub(in crate::queue) fn share_first(&mut self, least: usize) -> Option<Bytes> {

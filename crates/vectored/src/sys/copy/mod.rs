@@ -31,8 +31,8 @@ use self::sizes::MAX_BY_32;
 
 /// Lists of up to this many segments are copied without wide registers.
 ///
-/// For so few segments, wide registers gain less than it costs to find out whether the processor has them, and to leave
-/// the loop over short segments for `memcpy`.
+/// For so few segments, wide registers cost more than they gain: the processor must be asked whether it has them, and
+/// `memcpy` is outside the loop over short segments.
 pub(crate) const MAX_FEW_SEGMENTS: usize = 16;
 
 /// The instructions that copy short segments, and proof that this processor has them.
@@ -251,7 +251,7 @@ unsafe fn copy_while(
     (segments.len() - rest.len(), whole - free)
 }
 
-/// Copies `from` to `to`, which is initialised then.
+/// Copies `from` to `to`, and so initialises `to`.
 #[inline(always)]
 pub(crate) fn copy_one(from: &(impl Span + ?Sized), to: &mut [MaybeUninit<u8>]) {
     let len = from.byte_len();

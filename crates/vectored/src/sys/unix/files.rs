@@ -1,4 +1,5 @@
-//! The kind of a descriptor, its properties, and whether it has bytes: fstat(2), fcntl(2), getsockopt(2), statx(2) and poll(2).
+//! The kind and the properties of a descriptor, and whether the descriptor has bytes: fstat(2), fcntl(2),
+//! getsockopt(2), statx(2) and poll(2).
 
 use std::io;
 
@@ -88,7 +89,7 @@ impl CopyEnd {
 }
 
 /// Whether a copy of a file of this size to itself writes at a place that it reads later, so that the copy never ends.
-/// The two descriptors have positions of their own. GNU `cat` has this rule.
+/// The two descriptors have separate positions. GNU `cat` has this rule.
 pub(crate) fn is_written_ahead(
     from: BorrowedDescriptor<'_>,
     to: BorrowedDescriptor<'_>,

@@ -30,7 +30,7 @@ use rustix::net::{SendAncillaryBuffer, SendFlags};
 use crate::sys::coalesce::{EntryBuffer, any_adjoin, coalesce};
 use crate::sys::span::Span;
 
-/// `writev(2)`, or `write(2)` where there is one slice: the kernel need not fetch an array then.
+/// `writev(2)`; for one slice `write(2)`, with which the kernel fetches no array.
 ///
 /// Segments that adjoin are coalesced.
 ///

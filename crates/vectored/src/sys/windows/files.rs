@@ -121,8 +121,8 @@ pub(crate) fn message_socket(descriptor: BorrowedDescriptor<'_>) -> Option<&'sta
     }
 }
 
-/// The alignments of memory and of offsets that `FILE_FLAG_NO_BUFFERING` demands: both are the volume's sector. `None` if
-/// the descriptor is no file.
+/// The alignments of memory and of offsets that `FILE_FLAG_NO_BUFFERING` demands: both are the volume's sector. `None`
+/// if the descriptor is not a file.
 pub(crate) fn direct_alignment(
     descriptor: BorrowedDescriptor<'_>,
 ) -> io::Result<Option<(u32, u32)>> {

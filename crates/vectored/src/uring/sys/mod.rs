@@ -532,7 +532,7 @@ fn probe(ring: &mut IoUring) -> io::Result<()> {
 impl<C: Call> Drop for Calls<C> {
     fn drop(&mut self) {
         if !self.process.is_here() {
-            // A forked child: the calls are its parent's. The child leaks its copies of them.
+            // A forked child: the calls are its parent's. The child leaks the copies of these calls.
             return;
         }
         if self.end_all().is_err() {

@@ -156,7 +156,7 @@ fn the_memory_of_lists_is_kept_up_to_a_limit() {
     }
 }
 
-/// A call that panics when it begins, after it has given a slice.
+/// A call whose `begin` panics after it has given a slice.
 struct Panics(Option<[u8; 1]>);
 
 impl Call for Panics {

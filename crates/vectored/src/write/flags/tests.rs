@@ -31,7 +31,7 @@ proptest! {
             let mut is_synced = false;
             let result = calls.finish(result, || { is_synced = true; Ok(()) });
             assert_eq!(is_synced, refusal.is_some() && transferred > 0);
-            // Each error, also of the call without the flag, may come before a success proves the refusal.
+            // Each error, even an error of the call without the flag, may come before a success proves the refusal.
             assert!(refusal.is_some() || refusals == 0);
             result
         });

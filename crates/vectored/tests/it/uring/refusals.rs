@@ -88,7 +88,7 @@ fn a_ring_that_is_forbidden_later_loses_no_transfer_and_frees_no_memory_in_use()
             ring.submit_write(writer, queue, 1);
             ring.start().unwrap();
             refuse_call(libc::SYS_io_uring_enter, libc::EPERM);
-            // The completion of the first call is there. The next one cannot be made.
+            // The completion of the first call is there. The next call cannot be made.
             let error = ring.wait().unwrap_err();
             assert_eq!(error.raw_os_error(), Some(libc::EPERM));
             assert_eq!(ring.len(), 1);

@@ -75,7 +75,7 @@ fn a_list_that_fits_is_staged_and_one_that_does_not_is_one_call() {
     assert_eq!(writer.write_vectored(&list(&more)).unwrap(), 113);
     assert_eq!(inner.calls(), 1);
     assert_eq!(inner.taken(), [data.concat(), more.concat()].concat());
-    // A writer that copies makes a call before it stages a list that fills its buffer.
+    // If a list would fill the buffer, a writer that copies makes a call before it stages the list.
     let inner = Shared::new(&[]);
     let mut writer = GatherWriter::copying_with_capacity(64, inner.clone());
     writer.write_all(&[1; 40]).unwrap();
