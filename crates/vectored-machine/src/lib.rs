@@ -1,7 +1,7 @@
 //! Describes a machine, and what it offers to programs that move several buffers.
 //!
-//! [`host`] describes and probes a machine, [`model`] has the results, [`report`] puts the results into words. [`platform`] has
-//! the calls that differ between systems, behind the same functions.
+//! [`host`] describes and probes a machine, [`model`] has the results, [`report`] puts the results into words. [`platform`]
+//! has the calls that differ between systems, under the same names.
 //!
 //! Only the command `vectored` uses the public items of this crate; names say what most of them are.
 #![allow(missing_docs)]

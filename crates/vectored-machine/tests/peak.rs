@@ -1,4 +1,5 @@
-//! The peak memory of what this process starts. The test has a process of its own: `run` waits for all children.
+//! The peak memory of the programs that this process starts. The test has a process of its own: `run` waits for all
+//! children.
 #![cfg(target_os = "linux")]
 
 use std::process::{Command, Stdio};

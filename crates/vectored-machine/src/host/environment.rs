@@ -69,7 +69,7 @@ pub struct Environment {
     cpu_wait: Option<[u64; 2]>,
 }
 
-/// How long the calling thread has run, and how long it has waited for a CPU, in ns.
+/// The time for which the calling thread has run, and the time for which the thread has waited for a CPU, in ns.
 fn cpu_wait() -> Option<[u64; 2]> {
     let text = read("/proc/thread-self/schedstat")?;
     let mut fields = text.split(' ').map(|field| field.parse().ok());
@@ -303,7 +303,7 @@ pub fn last_level_cache_bytes() -> Option<u64> {
     Some(last.2).filter(|&bytes| bytes > 0)
 }
 
-/// Parses a cache size, such as `1024K` or `32M`, in bytes.
+/// Parses the size of a cache in bytes, from a text such as `1024K` or `32M`.
 fn parse_cache_size(size: &str) -> Option<u64> {
     let unit = size.find(|c: char| !c.is_ascii_digit())?;
     let count: u64 = size[..unit].parse().ok()?;

@@ -16,9 +16,8 @@ pub type Pair = (OwnedFd, OwnedFd);
 /// not depend on the buffer of the socket alone, and a full non-blocking pipe reports success although it took no byte.
 pub const EMPTIES_BETWEEN_SAMPLES: bool = cfg!(unix);
 
-/// Requested size of the send and receive buffers of a TCP connection: the
-/// usual limit without privilege, `net.core.wmem_max`. Linux doubles the value
-/// it grants. Setting a size turns off auto-tuning, see `tcp(7)`.
+/// Requested size of the send and receive buffers of a TCP connection: the usual limit without privilege,
+/// `net.core.wmem_max`. Linux doubles the granted value. Setting a size turns off auto-tuning, see `tcp(7)`.
 const TCP_BUFFER_BYTES: usize = 212_992;
 
 /// Makes TCP acknowledge at once what has arrived, if the system can: `TCP_QUICKACK` of `tcp(7)`.
@@ -124,7 +123,7 @@ mod tests {
             read(&reader, &mut [0; 8192]).unwrap();
         }
         assert_eq!(sizes(), before);
-        // The kernel may grant less, but not less than its minimum.
+        // The kernel may grant a smaller size, but not less than its minimum.
         assert!(
             before.0 >= Some(4608) && before.1 >= Some(2304),
             "{before:?}"

@@ -1,4 +1,4 @@
-//! Files without names, files that bypass the page cache, and files that are evicted from it.
+//! Files without names, files that bypass the page cache, and the eviction of files from the page cache.
 
 use std::fs::File;
 use std::io;

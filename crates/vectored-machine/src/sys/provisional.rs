@@ -61,7 +61,7 @@ pub struct ProvisionalFile {
 }
 
 impl ProvisionalFile {
-    /// Creates a file that does not exist yet, the only provisional file of this process. Signals that come meanwhile are
+    /// Creates the only provisional file of this process, at a path where no file exists. Signals that arrive meanwhile are
     /// handled afterwards.
     pub fn make(path: &Path, mode: u32) -> io::Result<Self> {
         let name = CString::new(path.as_os_str().as_bytes())?;
@@ -111,7 +111,8 @@ fn taken() -> Option<Box<Named>> {
     (!named.is_null()).then(|| unsafe { Box::from_raw(named) })
 }
 
-/// Removes the name if it still names the file. Both calls are safe in the handler of a signal, and allocate nothing.
+/// Removes the name if it still names the file. `lstat` and `unlink` are safe in the handler of a signal, and allocate
+/// nothing.
 // The integers' types differ between systems.
 #[allow(clippy::unnecessary_cast)]
 fn remove(Named(name, device, inode): &Named) {

@@ -17,8 +17,8 @@ pub fn end_before_program(command: &mut Command) {
     unsafe { command.pre_exec(|| libc::_exit(0)) };
 }
 
-/// Starts the command in a session of its own: it has no terminal, and no signal from the keyboard reaches it. The command
-/// is killed when the thread that starts it ends.
+/// Starts the command in a session of its own: the command has no terminal, and no signal from the keyboard reaches it. The
+/// command is killed when the starting thread ends.
 pub fn in_own_session(command: &mut Command) {
     let prepare = || {
         setsid()?;

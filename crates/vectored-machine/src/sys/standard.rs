@@ -45,15 +45,15 @@ pub fn was_closed(stream: Standard) -> bool {
     CLOSED.load(Ordering::Relaxed) & (1 << stream as u8) != 0
 }
 
-/// Closes a descriptor, and returns the error of close(2): network file systems and quotas report there that the written
-/// bytes have no room.
+/// Closes a descriptor, and returns the error of close(2). A network file system or a quota may report only there that the
+/// written bytes have no room.
 pub fn close(fd: OwnedFd) -> io::Result<()> {
     // SAFETY: the number is an open descriptor, which has no other owner any more.
     if unsafe { libc::close(fd.into_raw_fd()) } == 0 {
         return Ok(());
     }
     match io::Error::last_os_error() {
-        // The descriptor is closed all the same (close(2)).
+        // An interrupted close(2) has closed the descriptor.
         error if error.kind() == io::ErrorKind::Interrupted => Ok(()),
         error => Err(error),
     }

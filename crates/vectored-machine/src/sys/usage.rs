@@ -33,7 +33,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// The difference to an earlier usage, with the largest memory of both.
+    /// The difference to an earlier usage. The peak is the larger peak of the two usages.
     pub fn since(self, before: Usage) -> Usage {
         Usage {
             // The kernel's figures never decrease, but floating point rounding
@@ -108,7 +108,7 @@ pub fn wait_for(child: u32) -> io::Result<(ExitStatus, Usage)> {
     Ok((ExitStatus::from_raw(status), usage))
 }
 
-/// Hands memory that is free back to the kernel. Allocators other than glibc's do so by themselves, or never.
+/// Gives free memory back to the kernel. Allocators other than glibc's do that by themselves, or never.
 pub fn give_back_free_memory() {
     // SAFETY: the function may be called at any time.
     #[cfg(all(target_os = "linux", target_env = "gnu"))]

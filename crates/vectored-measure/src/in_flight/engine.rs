@@ -1,4 +1,4 @@
-//! Lists in flight: where they go, what a queue of them does, and the loop that keeps them in flight.
+//! Lists in flight: their place in a file or stream, the trait of queues, and the loop that keeps lists in flight.
 
 use std::collections::VecDeque;
 use std::io;
@@ -19,9 +19,9 @@ pub trait ListQueue: Sized {
     /// A queue that has up to `depth` lists in flight. If the kernel gives no queue, the error names the remedy.
     fn with_depth(depth: u32) -> io::Result<Self>;
 
-    /// Writes `count` lists. `list` returns the list of a number. `list` is called for each number from 0 on, in order.
+    /// Writes `count` lists. `list` returns the list of a number, and is called for each number from 0 on, in order.
     ///
-    /// When a list has ended, the next list begins. `on_event` is called when a list begins and when it has ended.
+    /// When a list has ended, the next list begins. `on_event` is called at each begin and each end of a list.
     ///
     /// If lists fail, the error is the error of the list whose failure was noticed first. No list begins after that; the
     /// lists in flight may have been written whole, in part, or not at all. The error is

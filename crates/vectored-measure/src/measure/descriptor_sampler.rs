@@ -96,7 +96,7 @@ impl DescriptorSampler<'_> {
         drain: DrainChoice,
     ) -> Result<CellSetup, MeasureError> {
         let has_in_flight = techniques.iter().any(|name| is_in_flight(*name));
-        // A transfer in flight waits for room: it does not find that a stream is full.
+        // A transfer in flight waits for room, and does not report that a stream is full.
         let is_threaded = is_emptied_meanwhile(spec) || has_in_flight || !EMPTIES_BETWEEN_SAMPLES;
         let drain = if is_threaded { DrainChoice::Thread } else { drain };
         let this = (spec.clone(), techniques.to_vec(), drain);

@@ -69,15 +69,17 @@ enum Quantity {
     Usual,
     /// The cost of a call that fills a good part of a page.
     Medium,
-    /// The extra cost of calls of one page each over one large call, which allocates memory for more pages at once.
+    /// The extra cost of calls of one page each over one large call: the large call allocates memory for more pages at
+    /// once.
     Pages,
-    /// The cost of a call that sends a further piece of an answer: a few calls, then a wait until the reader has their bytes.
+    /// The cost of a call that sends a further piece of an answer: after a few calls, the program waits until the reader
+    /// has all bytes.
     Answer,
-    /// The cost of `lseek(2)` before each call, compared with the same calls without it.
+    /// The cost of `lseek(2)` before each call, compared with the same calls without `lseek`.
     Seek,
 }
 
-/// A list of pieces that is moved piece by piece or by one call.
+/// A list of pieces, moved piece by piece or by one call.
 #[derive(Clone, Copy, Debug)]
 struct Probe {
     quantity: Quantity,
@@ -121,7 +123,7 @@ const TO_STREAM: &[Probe] = &[
     probe(Answer, (4, 64), 0.3),
 ];
 
-/// A reader waits for its writer in any case, so only reading available bytes counts.
+/// A reader waits for its writer in any case, so only the reads of available bytes are measured.
 const FROM_STREAM: &[Probe] = &[probe(Usual, SMALL, 1.0)];
 
 impl Probe {
@@ -141,8 +143,8 @@ impl Probe {
 /// Measures the prices of `wanted`, in that order, in some 150 ms per price. [`DescriptorKind::Unknown`] and
 /// [`DescriptorKind::Datagram`] have no price and are left out.
 ///
-/// Opens its own pipe, sockets and files. The files are created in `directory` and have no name, so
-/// none remains, however the process ends.
+/// Opens its own pipe, sockets and files. The files are created in `directory` and have no name, so no file remains,
+/// however the process ends.
 pub fn measure_prices(
     directory: &Path,
     wanted: &[(DescriptorKind, Operation)],

@@ -18,14 +18,15 @@ use crate::reproduce::content::{arrived, wrong};
 use crate::reproduce::copy_program::{BUFFER, Copied, CopyProgram, OUTPUT};
 use crate::reproduce::{Bench, CopyTarget, Plan, REPEATS, Sampler, Step, times};
 
-/// Rows of buffers smaller than this have [`FEW_REPEATS`]: these rows take as long as all others together and vary little.
+/// Rows of buffers smaller than this have [`FEW_REPEATS`]: these rows take as long as all other rows together, and vary
+/// little.
 const FEW_REPEATS_BELOW_BYTES: u64 = 64;
 const FEW_REPEATS: usize = 3;
 
 /// Beside a program of the user, which may be slow, rows of buffers smaller than this have few repeats.
 const FEW_REPEATS_BESIDE_BELOW_BYTES: u64 = 1024;
 
-/// Beside a program of the user, a row with smaller buffers than this copies `PREFIX_BUFFERS` buffers of the file.
+/// Beside a program of the user, a row of buffers smaller than this copies `PREFIX_BUFFERS` buffers of the file.
 const PREFIX_BELOW_BYTES: u64 = 64;
 const PREFIX_BUFFERS: u64 = 200_000;
 
@@ -53,7 +54,7 @@ pub struct CopyPlan {
     /// Whether the file is read beforehand (hot), or its pages are evicted before each copy (cold).
     pub page_cache: PageCache,
     pub to: CopyTarget,
-    /// How durable each write, or the copy, must be before it ends.
+    /// How durable each write, or the whole copy, must be.
     pub sync: SyncMode,
     pub reduced: bool,
     /// A program of the user that makes the same copies as `vectored copy`. With such a program, the files hold lines of
@@ -61,7 +62,6 @@ pub struct CopyPlan {
     pub program: Option<CopyProgram>,
 }
 
-/// A row: the program that copies, its buffer, and the length of the file.
 struct PlannedCopy {
     by: CopyProgram,
     technique: &'static str,

@@ -30,8 +30,8 @@ const SAID_BYTES: usize = 300;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CopyProgram {
     pub typed: String,
-    /// The words of the program, with [`BUFFER`], [`INPUT`] and [`OUTPUT`]. A program whose words lack the name of the input
-    /// reads its standard input, and likewise for the output.
+    /// The words of the program, with [`BUFFER`], [`INPUT`] and [`OUTPUT`]. If the words lack the name of the input, the
+    /// program reads standard input. If the words lack the name of the output, the program writes standard output.
     pub words: Vec<String>,
     /// Whether the program is `vectored`. The words of `vectored` are arguments, and `vectored` reports what it copied.
     pub is_ours: bool,

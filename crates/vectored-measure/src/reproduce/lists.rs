@@ -137,7 +137,7 @@ impl Plan for ListPlan {
         let model = model.map(|fitted| fitted.model).unwrap_or_default();
         Ok(Box::new(move |step, bench, rng| {
             let technique = techniques(Operation::Write, true)[step];
-            // New random bytes in every file, so that old bytes cannot pass for them.
+            // New random bytes in every file, so that old bytes cannot pass for new bytes.
             let (mut header, mut data) = ([0; HEADER_BYTES], [0; DATA_BYTES]);
             rng.fill(&mut header);
             rng.fill(&mut data);

@@ -181,7 +181,7 @@ fn measure(
     result: &mut Reproduction,
     (done, samples): (&mut usize, usize),
 ) -> Result<(), MeasureError> {
-    // Checked again, since other experiments may have used the space.
+    // The plan is checked again, since other experiments may have used the space.
     plan.check(bench.directory)?;
     let mut sample = plan.begin(bench, result)?;
     let mut rng = Rng::with_seed(bench.seed);
@@ -228,8 +228,8 @@ fn interleaved(counts: &[usize], rng: &mut Rng) -> Vec<(usize, usize)> {
     all
 }
 
-/// Whether a step with `count` repeats takes part in a repeat: in the first and the last repeat, and in others evenly
-/// between.
+/// Whether a step with `count` repeats takes part in a repeat. A step takes part in the first repeat, in the last repeat,
+/// and in repeats spread evenly between these two.
 fn takes_part(repeat: usize, repeats: usize, count: usize) -> bool {
     match count {
         0 => false,

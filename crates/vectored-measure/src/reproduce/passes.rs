@@ -150,7 +150,7 @@ fn run_passes(
     let mut times = [Vec::new(), Vec::new()];
     for _ in 0..plan.passes {
         bench.go_on()?;
-        // New random bytes in every pass, so that old bytes cannot pass for them.
+        // New random bytes in every pass, so that old bytes cannot pass for new bytes.
         buffers.iter_mut().for_each(|buffer| rng.fill(buffer));
         ftruncate(&file, 0).map_err(|error| failed(error.into()))?;
         rewind().map_err(failed)?;

@@ -13,8 +13,8 @@ use std::ptr::NonNull;
 use libc::{FILE, c_int};
 
 unsafe extern "C" {
-    /// Discards the contents of the buffer (stdio_ext.h; in glibc and musl). Elsewhere it is `fpurge` of stdio.h, whose
-    /// result says only whether the stream is open.
+    /// Discards the contents of the buffer (stdio_ext.h; in glibc and musl). Elsewhere the function is `fpurge` of stdio.h,
+    /// whose result says only whether the stream is open.
     #[cfg_attr(not(target_os = "linux"), link_name = "fpurge")]
     fn __fpurge(stream: *mut FILE);
 }

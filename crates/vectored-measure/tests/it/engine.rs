@@ -283,7 +283,8 @@ fn rounds_end_only_at_looks_and_with_the_budget() {
     assert!(outcome.elapsed_ns >= SECOND_NS - 1_000_000);
 }
 
-/// A cell is not left open after a second of a budget of twenty: it is decided, or bounded, or has taken the budget.
+/// With a budget of twenty seconds, no cell is left open after one second: the cell is decided, or bounded, or has taken
+/// the budget.
 #[test]
 fn a_cell_that_is_not_decided_takes_the_budget_or_has_a_bound() {
     for (sigma, ratio) in [(0.3, 1.019), (1.5, 1.05)] {

@@ -70,7 +70,7 @@ pub const OF_COPIES: [Fault; 7] = [
     OnlyLater,
 ];
 
-/// The faults whose transfers past the page cache are aligned all the same.
+/// The faults with which transfers past the page cache are still aligned.
 pub const ALIGNED: [Fault; 5] = [
     ByteChanged,
     SegmentsSwapped,

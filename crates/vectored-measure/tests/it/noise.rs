@@ -16,8 +16,8 @@ pub enum Noise {
         /// Correlation of one value with the next.
         rho: f64,
         sigma: f64,
-        /// `true`: all contenders share one series in order of time, like the load of a machine. `false`: each has its own
-        /// series from round to round, which pairing cannot remove.
+        /// `true`: all contenders share one series in order of time, like the load of a machine. `false`: each contender
+        /// has a series from round to round, which pairing cannot remove.
         shared: bool,
     },
     /// Changes of speed at random moments, as on shared machines.

@@ -1,9 +1,8 @@
 //! The whole procedure against machines with known costs. The tests count wrong verdicts, intervals that miss the true
 //! ratio, and cells that are decided.
 //!
-//! Each test simulates 60 runs without and 60 with true differences, of
-//! four cells each, under one kind of noise. It prints the figures of
-//! `docs/method.md`, which has more runs:
+//! Each test simulates 60 runs without true differences and 60 runs with them, of four cells each, under one kind of noise.
+//! The test prints the figures of `docs/method.md`, which has more runs:
 //! `VECTORED_SIMULATIONS=1000 cargo test -p vectored-measure simulation -- --nocapture`.
 
 use vectored_machine::FakeClock;

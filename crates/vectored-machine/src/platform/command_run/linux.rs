@@ -85,7 +85,7 @@ pub fn inherited_peak_bytes(is_stopped: impl FnMut() -> bool) -> Result<u64, Run
     Ok(ended.usage.peak_bytes)
 }
 
-/// Waits for the end of the process, but leaves its status to be read later.
+/// Waits for the end of the process. The status of the process can be read later.
 fn end_of(
     process: Pid,
     began: Instant,
@@ -119,7 +119,7 @@ fn reads_in(counts: File) -> Option<u64> {
     lines.find_map(|line| line.strip_prefix("syscr: ")?.parse().ok())
 }
 
-/// Waits for the processes that a command has left behind; returns how many there were.
+/// Waits for the processes that a command has left behind. Returns the number of these processes.
 fn left_behind(limit: Duration, mut is_stopped: impl FnMut() -> bool) -> Result<u64, RunError> {
     let began = Instant::now();
     let waited = wait_for_all(|| !is_stopped() && began.elapsed() < limit);

@@ -1,4 +1,5 @@
-//! Files that are removed when they are closed, that bypass the cache, or that are evicted from it.
+//! Files that the system removes when they are closed, files that bypass the cache, and the eviction of files from the
+//! cache.
 
 use std::fs::File;
 use std::io;

@@ -1,4 +1,4 @@
-//! The plain calls under the names of rustix. The standard library makes them, on handles and on sockets.
+//! The plain calls under the names of rustix. The standard library makes these calls, on handles and on sockets.
 
 use std::fs::File;
 use std::io::{self, IoSlice, IoSliceMut, Read, Seek, Write};

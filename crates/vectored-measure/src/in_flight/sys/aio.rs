@@ -64,7 +64,7 @@ type Array = Vec<iovec>;
 
 /// Lists moved by Linux native AIO.
 ///
-/// The working memory is kept from call to call: lists allocate nothing, if they have no more segments than earlier lists.
+/// The working memory is kept from call to call: a list allocates nothing if it has no more segments than earlier lists.
 pub struct AioQueue {
     id: c_ulong,
     slots: Vec<Slot>,
@@ -85,7 +85,7 @@ struct Slot {
     offset: Option<u64>,
     list: Array,
     moved: u64,
-    /// What the calls after the first one move.
+    /// The entries that the calls after the first call move.
     rest: Array,
 }
 

@@ -22,7 +22,7 @@ const AGE_BATCH_BYTES: u64 = 1 << 20;
 
 const PROOF_EVERY: u32 = 5;
 
-/// Attempts at a cold sample: an attempt is repeated if its pages turn out to have been in the page cache.
+/// Maximum number of attempts at a cold sample. An attempt is repeated if its pages were in the page cache.
 const MAX_TRIES: u32 = 8;
 
 pub(crate) struct OpenCell {

@@ -36,7 +36,7 @@ impl Turn {
     }
 }
 
-/// The input and the output. If there is only one descriptor, it is both.
+/// The input and the output. A single descriptor is both.
 pub(crate) type Ends<'f> = (BorrowedFd<'f>, BorrowedFd<'f>);
 
 #[derive(Debug)]

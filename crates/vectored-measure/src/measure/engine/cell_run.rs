@@ -16,9 +16,8 @@ const SCREENING_ROUNDS: u32 = 5;
 /// A technique is far behind if its median is more than this many times the median of the fastest rival.
 const FAR_BEHIND: f64 = 4.0;
 
-/// After [`MIN_ROUNDS`], a technique that is no contender is sampled in one of this many rounds. It needs the full
-/// [`MIN_ROUNDS`] for a significant result: without such a result, a clear cell would stay open because of a hopeless
-/// technique.
+/// After [`MIN_ROUNDS`], a technique that is no contender is sampled in one of this many rounds. Such a technique needs the
+/// full [`MIN_ROUNDS`] for a significant result: without it, a clear cell would stay open because of a hopeless technique.
 const OUT_EVERY: u32 = 10;
 
 /// A technique that is no contender is not sampled while the samples that it had as a non-contender have taken more than

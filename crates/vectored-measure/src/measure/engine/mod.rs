@@ -366,9 +366,8 @@ impl<'a> Engine<'a> {
             .collect()
     }
 
-    /// Measures lists of [`FAST_IOVECS`] and of one more segment, if the
-    /// experiment has shorter and longer lists. Cost models are fitted to the
-    /// step between the two.
+    /// Measures lists of [`FAST_IOVECS`] and of one more segment, if the experiment has shorter and longer lists. Cost
+    /// models are fitted to the step between these two lengths.
     fn measure_iovec_step(
         &mut self,
         cells: &mut Vec<CellRun<'a>>,

@@ -19,7 +19,7 @@ pub trait Group {
 
     fn size(&self) -> u32;
 
-    /// Replaces `bytes` by the bytes of rank 0, whatever their number.
+    /// Replaces `bytes` by the bytes of rank 0. The number of bytes may differ between ranks.
     fn broadcast(&self, bytes: &mut Vec<u8>);
 
     fn barrier(&self);

@@ -85,8 +85,8 @@ impl Sampler for RankedSampler<'_> {
 
 impl Drop for RankedSampler<'_> {
     fn drop(&mut self) {
-        // During a panic the other ranks may wait for something else: this process ends, and its launcher ends the processes
-        // of the other ranks.
+        // During a panic, the other ranks may wait for another call than this. So this process ends, and its launcher ends
+        // the processes of the other ranks.
         if std::thread::panicking() {
             return;
         }

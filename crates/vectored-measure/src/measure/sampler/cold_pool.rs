@@ -1,10 +1,8 @@
 //! Segments whose bytes come from memory, not from a cache of the CPU.
 //!
-//! A pool is twice the size of the last-level cache. It is divided into slots,
-//! each with room for the segments of one call. Calls use all slots before they
-//! reuse one; by then, more bytes than the cache holds have been touched. The
-//! floor has its own pool of the same size, whose slots hold the bytes of a call
-//! contiguously.
+//! A pool is twice the size of the last-level cache. The pool is divided into slots, each with room for the segments of one
+//! call. Calls use all slots before they reuse a slot: by then, more bytes than the cache holds have been touched. The
+//! floor has its own pool of the same size, whose slots hold the bytes of a call contiguously.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -63,7 +61,7 @@ impl ColdPool {
     }
 }
 
-/// The memory of both pools. All cells of a run share it.
+/// The memory of both pools. All cells of a run share this memory.
 #[derive(Debug, Default)]
 pub(crate) struct PoolMemory {
     pools: [Vec<u8>; 2],
@@ -138,8 +136,8 @@ impl PoolPayload {
         payload
     }
 
-    /// Moves all slots to a random place within a cache line. Every call uses a different slot in
-    /// any case, with its own placement of the segments.
+    /// Moves all slots to a random place within a cache line. In any case, every call uses a different slot, in which the
+    /// segments have other places.
     pub fn lay_out(&mut self) {
         for pool in &mut self.pools {
             pool.phase = ALIGNMENT * self.rng.usize(..LINE_BYTES / ALIGNMENT);

@@ -44,7 +44,7 @@ pub struct Timing {
     pub cpu_ns: u64,
 }
 
-/// How to empty a target that is written, or fill one that is read.
+/// How to empty a target that is written, or fill a source that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DrainChoice {
     /// Between the samples, if a probe finds that a sample of every technique
@@ -64,8 +64,8 @@ pub struct CellSetup {
     pub calls_multiple: u32,
     pub drain: Option<Drain>,
     pub file_system: Option<String>,
-    /// The span of a file that is written before it is truncated or written
-    /// again from offset 0, or the length of a file that is read.
+    /// For a file that is written: the span up to which the file is written, before it is truncated or written again from
+    /// offset 0. For a file that is read: its length.
     pub span_bytes: Option<u64>,
 }
 
@@ -139,8 +139,8 @@ pub enum MeasureError {
         command: String,
         why: String,
     },
-    /// A sample did not fit its target, although the probe found that samples fit. The engine handles this: it restarts the
-    /// cell with another thread.
+    /// A sample did not fit its target, although the probe found that samples fit. The engine restarts the cell with
+    /// another thread.
     DidNotFit,
     /// The user has stopped the run.
     Stopped,

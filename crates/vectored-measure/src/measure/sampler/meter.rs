@@ -28,8 +28,8 @@ fn time(
     clock: &dyn Clock,
     mut call: impl FnMut() -> io::Result<()>,
 ) -> io::Result<Timing> {
-    // The CPU clock is read before the untimed call. Reading it costs a system call; between the untimed call and the timed
-    // calls, that would give a thread at the other end a head start of some percent.
+    // The CPU clock is read before the untimed call, since the reading makes a system call. Between the untimed call and
+    // the timed calls, this system call would give a thread at the other end a head start of some percent.
     let cpu_ns = clock.thread_cpu_ns();
     if batch.untimed_first {
         call()?;
@@ -152,7 +152,7 @@ mod tests {
         let (notes, timing) = sample(true);
         assert_eq!(notes, "cpu call now call call now cpu");
         assert_eq!(timing.elapsed_ns, 3);
-        // 600 ns for three calls; two of them count.
+        // 600 ns for three calls; two calls count.
         assert_eq!(timing.cpu_ns, 400);
         let (notes, timing) = sample(false);
         assert_eq!(notes, "cpu now call call now cpu");

@@ -1,5 +1,5 @@
-//! The bytes that are moved: the segments, and an image with the same bytes
-//! contiguous. The floor writes the image, and proofs compare with it.
+//! The bytes that are moved: the segments, and an image with the same bytes contiguous. The floor writes the image, and
+//! proofs compare bytes with the image.
 
 use fastrand::Rng;
 use vectored::files::AlignedBuffer;
@@ -9,8 +9,8 @@ use vectored_results::model::Layout;
 /// Segments start at multiples of this, like allocations of `malloc`.
 pub(crate) const ALIGNMENT: usize = 16;
 
-/// Maximum gap between scattered segments, in units of their alignment. The
-/// minimum is 1, so they are never adjacent.
+/// Maximum gap between scattered segments, in units of their alignment. The minimum is 1, so scattered segments are never
+/// adjacent.
 const WIDEST_GAP: usize = 4;
 
 /// The start of all buffers varies within this range from round to round. This
@@ -21,8 +21,8 @@ pub(crate) const START_RANGE: usize = 256 << 10;
 /// Segments get new bytes in one of this many rounds: filling megabytes takes as long as sending them.
 const REFILL_EVERY: u32 = 4;
 
-/// Lists longer than this change their place only when they get new bytes: they lie in so many pages that one slow page
-/// hardly matters.
+/// Lists longer than this change their place only when they get new bytes: such lists lie in so many pages that one slow
+/// page hardly matters.
 const LONG_BYTES: usize = 256 << 10;
 
 #[derive(Debug)]
@@ -199,8 +199,8 @@ mod tests {
     }
 
     proptest! {
-        /// Segments to read into are the segments to write. Scattered segments never touch; adjacent segments touch in their
-        /// order.
+        /// The segments to read into are the same as the segments to write. Scattered segments never touch; adjacent
+        /// segments touch in their order.
         #[test]
         fn segments_are_the_image_in_pieces_in_their_layout(
             sizes in prop::collection::vec(1_usize..300, 2..40),

@@ -13,7 +13,7 @@ pub(crate) struct Staging {
 
 impl Staging {
     /// Makes the buffer `total_bytes` bytes long. The buffer begins `start_bytes` after a multiple of
-    /// [`STAGING_ALIGNMENT`], so it is aligned for direct I/O if `start_bytes` is.
+    /// [`STAGING_ALIGNMENT`], so the buffer is aligned for direct I/O if `start_bytes` is.
     pub fn prepare(&mut self, start_bytes: usize, total_bytes: usize) {
         let most_bytes = STAGING_ALIGNMENT + start_bytes + total_bytes;
         // The allocation keeps its bytes; if it is long enough, it also keeps its place.

@@ -1,5 +1,4 @@
-//! Real sources: they deliver the bytes of a read sample and check that exactly
-//! these bytes were read.
+//! Real sources: each delivers the bytes of a read sample, and checks that exactly these bytes were read.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -28,12 +27,12 @@ const PAGE_BYTES: u64 = 4096;
 /// when the pages are evicted for the second sample.
 const COLD_GAP_BYTES: u64 = 2 << 20;
 
-/// An unnamed file filled with a pattern. All cells of a run share it.
+/// An unnamed file filled with a pattern. All cells of a run share the file.
 #[derive(Debug)]
 pub(crate) struct PatternFile {
     file: File,
     pub span_bytes: u64,
-    /// Whether its transfers bypass the page cache.
+    /// Whether transfers of the file bypass the page cache.
     pub is_direct: bool,
     /// Whether the whole file has been read since its pages were last evicted.
     is_warm: Cell<bool>,
@@ -221,7 +220,7 @@ impl StreamSource {
         self.stream.kind.has_arrived(&self.stream.reader, bytes)
     }
 
-    /// Writes the bytes of one call; false if they do not fit.
+    /// Writes the bytes of one call. Returns false if the bytes do not fit.
     fn put(&self) -> io::Result<bool> {
         match plain_calls::write(&self.stream.writer, &self.buffer) {
             Ok(count) => Ok(count == self.buffer.len()),

@@ -1,4 +1,5 @@
-//! The interface of the ends of a cell: a target receives the bytes of a batch of calls and compares them, a source delivers them.
+//! The interface of the ends of a cell: a target receives the bytes of a batch of calls and compares them; a source
+//! delivers bytes.
 
 use std::fs::File;
 use std::io;
@@ -85,7 +86,7 @@ impl Batch {
 pub enum Mismatch {
     Io(io::Error),
     Bytes(String),
-    /// The bytes were in the page cache, although they had been evicted from there.
+    /// Pages of the file were in the page cache, although they had been evicted.
     NotCold,
 }
 

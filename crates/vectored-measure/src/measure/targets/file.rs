@@ -57,9 +57,9 @@ pub struct SpanFile {
     pub directory: PathBuf,
     pub file_system: String,
     pub sync: SyncMode,
-    /// Whether its transfers bypass the page cache.
+    /// Whether transfers of the file bypass the page cache.
     pub is_direct: bool,
-    /// The length up to which the file is written, before it is truncated, or rewritten from its beginning.
+    /// The length up to which the file is written. Then the file is truncated, or rewritten from its beginning.
     pub span_bytes: u64,
     is_truncated: bool,
 }

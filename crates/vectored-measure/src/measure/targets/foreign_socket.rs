@@ -42,8 +42,8 @@ impl ForeignSocketSink {
         Ok(Arc::new(socket))
     }
 
-    /// Waits until the peer has read everything; over TCP, until its kernel has acknowledged everything. Discards
-    /// the bytes that the peer sends: a peer blocked on its answers would stop reading.
+    /// Waits until the peer has read everything; over TCP, until the peer's kernel has acknowledged everything. Discards
+    /// the bytes that the peer sends: a peer whose answers are not read would block, and stop reading.
     fn wait(&self) -> io::Result<()> {
         let mut since = Instant::now();
         let mut left = u64::MAX;

@@ -18,8 +18,7 @@ use crate::measure::targets::thread_beside::ThreadBeside;
 /// All calls have returned by then, so the bytes are in the stream or lost.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// If a writer has not returned this long after its batch arrived, it may be
-/// writing more than the batch.
+/// If a writer has not returned this long after its batch arrived, the writer may be writing more than the batch.
 const SUSPICION: Duration = Duration::from_millis(100);
 
 /// A stream with a reader thread.
@@ -29,7 +28,7 @@ const SUSPICION: Duration = Duration::from_millis(100);
 pub(crate) struct DrainThreadSink {
     stream: StreamKind,
     thread: ThreadBeside<Order, io::Result<Report>>,
-    /// A duplicate of the reading end, to query the bytes left in it.
+    /// A duplicate of the reading end, to query the number of bytes left in the stream.
     residue: OwnedFd,
     arrived_bytes: Arc<AtomicU64>,
 }
@@ -112,7 +111,7 @@ impl End for DrainThreadSink {
     }
 }
 
-/// Runs the thread. It reads each batch to its end, and then the bytes with which a writer may still be blocked.
+/// Runs the thread: reads each batch to its end, and then the bytes with which a writer may still be blocked.
 fn serve(
     stream: &ByteStream,
     orders: &Receiver<Order>,

@@ -13,8 +13,8 @@ use vectored_results::model::{Conditions, Target};
 /// Bytes in transit for longer than this count as lost.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Time allowed for a TCP segment over the loopback device. It usually arrives
-/// before the call returns, but the kernel may defer it to a thread.
+/// Time allowed for a TCP segment over the loopback device. The segment usually arrives before the call returns, but the
+/// kernel may leave the delivery to a thread.
 const TRANSIT: Duration = Duration::from_millis(20);
 
 /// A kind of stream. Both ends of the stream belong to this process.

@@ -30,7 +30,8 @@ pub trait Mover {
         batch: Timed,
         clock: &dyn Clock,
     ) -> io::Result<Timing> {
-        // A default method gives each technique its own copy of the loop, so the call inside it is dispatched statically.
+        // A default method gives each technique its own copy of the loop, so the call inside the loop is dispatched
+        // statically.
         let mut turns = lists.in_turn();
         batch.time(clock, fd, move || self.call(fd, turns.next()))
     }

@@ -9,8 +9,8 @@ use vectored_results::model::Conditions;
 /// One `write`; after a short write, further calls for the rest.
 ///
 /// This function, and all others that make a call for a technique, are never inlined. A return after a system call can cost
-/// 60 ns if the kernel's mitigations make returns expensive. A program that calls its C library pays that in every
-/// technique; techniques whose call is inlined would seem faster.
+/// 60 ns if the kernel's mitigations make returns expensive. A program that calls its C library pays for such a return in
+/// every technique; techniques whose call is inlined would seem faster.
 #[inline(never)]
 pub fn write_all(fd: BorrowedFd<'_>, mut bytes: &[u8]) -> io::Result<()> {
     loop {

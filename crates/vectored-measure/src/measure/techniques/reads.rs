@@ -88,7 +88,7 @@ fn readv_exact(
     Ok(())
 }
 
-/// Reads the rest with a second array, since advancing through an array changes it.
+/// Reads the rest with a second array, since advancing through an array changes the array.
 #[cold]
 fn read_rest(fd: BorrowedFd<'_>, iovecs: &mut [IoSliceMut<'_>], count: usize) -> io::Result<()> {
     let mut rest: Vec<IoSliceMut<'_>> = iovecs.iter_mut().map(|s| IoSliceMut::new(s)).collect();

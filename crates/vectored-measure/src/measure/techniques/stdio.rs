@@ -29,8 +29,8 @@ pub const STDIO_LARGE: Technique = Technique {
 
 /// `fwrite` for every segment, then `fflush`, with a buffer of this size or of the size that the C library chooses.
 ///
-/// A program opens a stream once and uses it many times, so opening it is not timed. Each sample opens its own stream, since targets
-/// are reopened between rounds.
+/// A program opens a stream once and uses the stream many times, so the opening is not timed. Each sample opens its own
+/// stream, since targets are reopened between rounds.
 struct Stdio(Option<usize>);
 
 impl Mover for Stdio {
