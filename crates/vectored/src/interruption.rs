@@ -39,7 +39,7 @@ pub fn interruptible<T>(should_stop: fn(CallEnd) -> bool, transfer: impl FnOnce(
     transfer()
 }
 
-/// A guard that restores the earlier function, also after a panic.
+/// A guard that restores the earlier function, even after a panic.
 struct Restored(Option<ShouldStop>);
 
 impl Drop for Restored {

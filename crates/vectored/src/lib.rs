@@ -188,7 +188,8 @@
 //!
 //! None is on by default.
 //!
-//! - `bytes`: a [`SegmentQueue`] takes any [`bytes::Buf`](https://docs.rs/bytes/1/bytes/trait.Buf.html), and is one.
+//! - `bytes`: a [`SegmentQueue`] takes any [`bytes::Buf`](https://docs.rs/bytes/1/bytes/trait.Buf.html), and is itself
+//!   a `Buf`.
 //! - `serde`: a [`CostModel`] can be saved and loaded.
 //! - `tokio`: a [`SegmentQueue`] writes itself to an `AsyncWrite`.
 //! - `uring`: the module `uring`, on Linux.

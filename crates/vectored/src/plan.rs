@@ -27,9 +27,9 @@ impl SegmentCursor {
     /// move: call [`advance`](SegmentCursor::advance) with the number of bytes that were written.
     ///
     /// If the next segments can go as they are, the batch is a part of `segments` itself. Otherwise (the cursor is
-    /// inside a segment, or some segments are empty) the batch is built in `scratch`. Its content is replaced, and its
-    /// memory is reused for further batches of this list. A segment is cut only if it alone exceeds the bytes of a
-    /// call.
+    /// inside a segment, or some segments are empty) the batch is built in `scratch`. The content of `scratch` is
+    /// replaced, and the memory is reused for further batches of this list. A segment is cut only if it alone exceeds
+    /// the bytes of a call.
     ///
     /// # Panics
     ///
@@ -160,8 +160,8 @@ mod tests {
     use crate::sys::staging::StagingBuffer;
     use crate::testing::{list, payload};
 
-    /// The plan of the first call for segments of these sizes, in words: `copied` and `lent` bytes
-    /// entry by entry, and the segment and offset where it ends.
+    /// The plan of the first call for segments of these sizes, in words: `copied` and `lent` bytes entry by entry, and
+    /// the segment and offset where the call ends.
     #[track_caller]
     fn check(sizes: &[usize], policy: (usize, usize, usize, usize), expected: &str) {
         let (copy_below_bytes, staging_bytes, segments, bytes) = policy;
@@ -204,7 +204,7 @@ mod tests {
         let usual = (10, 64, MANY, MANY);
         let long = (1000, 10_000, MANY, 450);
         let wide = (10, 150, MANY, MANY);
-        // Small segments are copied into one entry, also a segment as long as the threshold. Empty segments do not part
+        // Small segments are copied into one entry, even a segment as long as the threshold. Empty segments do not part
         // a run.
         check(&[3, 0, 4, 5], usual, "copied 12 to 4.0");
         check(&[0, 3, 0, 0, 4, 0], usual, "copied 7 to 6.0");

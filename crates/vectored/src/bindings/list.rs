@@ -46,7 +46,7 @@ impl RawList<'_> {
     ///
     /// # Errors
     ///
-    /// The errors of that method and of [`slices`](RawList::slices), before any byte.
+    /// The errors of [`Gather::write_all`]; and before any byte, the errors of [`slices`](RawList::slices).
     #[inline(always)]
     pub fn gather_all(
         self,

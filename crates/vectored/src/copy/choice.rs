@@ -126,7 +126,7 @@ fn fills_a_pipe(from: &CopyEnd, to: &CopyEnd) -> bool {
 fn technique(from: &CopyEnd, to: &CopyEnd, expected_bytes: u64, output: &impl Output) -> Technique {
     use FileKind::{Fifo, Regular, Socket};
     match (from.kind, to.kind) {
-        // A size of 0 is an empty file, or one of /proc: only reads tell the two apart.
+        // A size of 0 is an empty file, or a file of /proc: only reads tell the two apart.
         (Regular, _) if from.bytes == 0 => Technique::ReadWrite,
         // Measured on ext4 (Linux 6.18): 0.9 of the time of `copy_file_range` at 16 B to 8 KiB, 0.95 at 16 KB.
         (Regular, Regular) if from.bytes <= LEAST_BYTES => Technique::ReadWrite,

@@ -219,7 +219,7 @@ impl Contest {
         }
     }
 
-    /// The fastest of these ways that is not refused. If all are refused, the chosen way, which may be no member of `WAYS`.
+    /// The fastest of these ways that is not refused. If all are refused, the chosen way, which need not be in `WAYS`.
     fn fastest(&self, is_one: impl Fn(usize) -> bool) -> usize {
         let ways = (0..WAYS.len()).filter(|way| !self.is_refused[*way] && is_one(*way));
         ways.min_by(|one, other| self.least[*one].total_cmp(&self.least[*other]))

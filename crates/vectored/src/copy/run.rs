@@ -48,7 +48,7 @@ pub(super) trait Calls {
     /// Waits for bytes or the end of the input, for a tenth of a second at most; false if neither came.
     fn await_input(&mut self) -> bool;
 
-    /// Whether a transfer that would block was stopped by the output, and `write` would not wait either.
+    /// Whether the output stopped a transfer that would block, and a `write` would also not wait.
     fn is_output_full(&mut self) -> io::Result<bool>;
 
     fn now_ns(&mut self) -> u64;
@@ -242,7 +242,8 @@ impl<'p, C: Calls> Run<'p, C> {
                 Err(error) if plan.is_zero_the_end && !is_one_of(&codes::REFUSALS, &error) => {
                     return Err(self.failure(Some(Side::Input), error));
                 }
-                // A refusal, or an error of one descriptor. Nothing was moved, so a read and a write find out which it was.
+                // A refusal, or an error of one descriptor. Nothing was moved, so a read and a write show which of the
+                // two it was.
                 Err(_) => return Ok(Moved::Refused),
             }
         }

@@ -233,7 +233,7 @@ fn the_end_of_a_file_is_confirmed_by_a_read() {
     };
     assert_eq!(run(&mut kernel, OF_FILES).unwrap().bytes, 250);
     assert_eq!(kernel.calls, "trwrwrwr");
-    // A short call is the last call for most files. For other files the kernel cut it, and more bytes follow.
+    // A short call is the last call for most files. For other files, the kernel cut the call, and more bytes follow.
     let mut kernel = Kernel::new(250, &[]);
     assert_eq!(run(&mut kernel, OF_FILES).unwrap().calls, 1);
     assert_eq!(kernel.calls, "tr");

@@ -21,8 +21,8 @@ pub enum CalibrationTarget<'a> {
     Unix,
     /// A TCP connection over the loopback interface, with `TCP_NODELAY`.
     Tcp,
-    /// `/dev/null` (on Windows `NUL`), which moves no byte, so that only calls and lists have a cost. Copying is slower there for all
-    /// but the shortest segments.
+    /// `/dev/null` (on Windows `NUL`), which moves no byte, so that only calls and lists have a cost. On this target,
+    /// copying is slower for all but the shortest segments.
     Other,
 }
 

@@ -23,8 +23,8 @@ impl CostModel {
     /// If the result is less than 256 bytes, the length is computed again with `segment_ns` instead of
     /// `large_segment_ns`, and is 256 bytes at most.
     ///
-    /// So the cached cost applies while all segments fit the staging buffer. Segments between the two lengths are referenced in a
-    /// list that does not fit.
+    /// So the cached cost applies while all segments fit the staging buffer. Segments between the two lengths are
+    /// referenced in a list that does not fit the buffer.
     ///
     /// Measured [thresholds](CostModel::copy_thresholds) replace this formula:
     ///

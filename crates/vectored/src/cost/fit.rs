@@ -47,9 +47,9 @@ impl CostModel {
     /// negative. If even and odd rounds show different costs, the costs of lists and of copying come from `prior`. The
     /// chunk policy and `staging_bytes` come from `prior`. If a list below a threshold does not fit, `staging_bytes` grows.
     ///
-    /// A [threshold](CostModel::copy_thresholds) at one of [`CopyThresholds::COUNTS`] is set only if the rounds show it to
-    /// within a factor of 1.3. This needs lists with shorter and with longer segments, and at least 8 rounds in all besides
-    /// the first round of each list. If the threshold is not set, it follows from the costs.
+    /// A [threshold](CostModel::copy_thresholds) at one of [`CopyThresholds::COUNTS`] is set only if the rounds show
+    /// the threshold to within a factor of 1.3. This needs lists with shorter and with longer segments, and at least 8
+    /// rounds in all besides the first round of each list. If the threshold is not set, it follows from the costs.
     #[must_use]
     pub fn fit(prior: CostModel, observations: &[Observation]) -> CostModel {
         let lists = lists_of(observations);

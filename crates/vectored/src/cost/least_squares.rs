@@ -4,8 +4,8 @@
 /// that a disturbed measurement has little influence.
 const HUBER_LIMIT: f64 = 0.01;
 
-/// The standard deviation of the prior of each unknown, as a multiple of the prior's value. It is wide, so that the
-/// prior matters only for unknowns that the measurements leave open.
+/// The standard deviation of the prior of each unknown, as a multiple of the prior's value. The spread is wide, so that
+/// the prior matters only for unknowns that the measurements leave open.
 const PRIOR_SPREAD: f64 = 3.0;
 
 /// A measurement: `value ≈ Σ factor · unknown`, with residuals relative to `scale`.

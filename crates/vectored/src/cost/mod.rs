@@ -41,8 +41,8 @@ use crate::sys::limits::Limits;
 /// [thresholds](CostModel::copy_thresholds) between copying and referencing. [`CostModel::fit`] computes
 /// both from existing measurements.
 ///
-/// Use a model for the kind of target that is written to, and calibrate once for each kind: chunks, which pay on a pipe,
-/// cost 2 to 4 times the time on a Unix socket ([`ChunkPolicy`]).
+/// Use a model for the kind of target that is written to, and calibrate once for each kind: chunks pay on a pipe, but
+/// take 2 to 4 times as long as one call on a Unix socket ([`ChunkPolicy`]).
 ///
 /// # Saving and loading
 ///

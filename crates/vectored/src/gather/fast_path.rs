@@ -59,8 +59,8 @@ use crate::sys::span::Span;
 use crate::sys::staging::StagingBuffer;
 use crate::transfer::write_loop::{Attempt, Sink, retry_interrupted};
 
-/// The longest first segment of a list of more than [`MAX_FEW_SEGMENTS`] that is copied inline. Wide registers copy a run
-/// of longer segments faster, although that takes another function.
+/// If a list has more than [`MAX_FEW_SEGMENTS`] segments, its run is copied inline only if the first segment is no
+/// longer than this. Wide registers copy a run of longer segments faster, although they need another function.
 const MAX_SHORT_OF_MANY: usize = 32;
 
 /// Shorter segments take the same time whether they end where pages do or not.
@@ -507,7 +507,7 @@ fn is_call(bytes: usize, most_bytes: usize) -> bool {
 /// The least number of segments at the start of a list that have more than `bytes` bytes together, and the sum of their
 /// bytes. `None` if the whole list has no more than `bytes` bytes.
 ///
-/// Reads no segment after these, since it is called again for each call of a transfer.
+/// Reads no segment after these, since the function is called again for each call of a transfer.
 fn start_beyond(segments: &[IoSlice<'_>], bytes: usize) -> Option<(usize, usize)> {
     let mut sum = 0_usize;
     for (index, segment) in segments.iter().enumerate() {

@@ -49,8 +49,9 @@ use crate::write::positional::{check_end, into_file};
 ///
 /// A `Gather` owns a staging buffer of [`staging_bytes`](CostModel::staging_bytes) (without memory for the buffer,
 /// nothing is copied) and an array of at most [`iov_max`](crate::limits::iov_max) entries. The first list that needs
-/// the memory allocates it. That list took 17 µs with a buffer of 256 KiB; with a `Gather` that was kept, it took 0.3
-/// µs. So keep the `Gather` and use it again, for all connections of a thread. A `Gather` keeps no bytes for later.
+/// the memory allocates it. That list took 17 µs with a buffer of 256 KiB; with a `Gather` that was kept, the same list
+/// took 0.3 µs. So keep the `Gather` and use it again, for all connections of a thread. A `Gather` keeps no bytes for
+/// later.
 ///
 /// # Secrets
 ///

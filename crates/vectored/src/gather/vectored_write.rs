@@ -47,13 +47,14 @@ use crate::transfer::write_loop::{Sink, whole};
 /// - It writes the bytes of the list from `cursor` on, in order, each once. When the method returns, none of these bytes
 ///   is still in a buffer of the process.
 /// - `Ok` means that `cursor` is at the end of the list. Its value is the number of bytes that this call wrote.
-/// - On success and on error `cursor` has moved by exactly the bytes that were written, and [`TransferError::transferred`]
-///   is their number. Move the cursor after each call, so that it is also right if the method panics.
+/// - On success and on error `cursor` has moved by exactly the bytes that were written, and
+///   [`TransferError::transferred`] is their number. Move the cursor after each call, so that the cursor is also right
+///   if the method panics.
 /// - `EINTR` is retried. `EAGAIN` is the error [`WouldBlock`](std::io::ErrorKind::WouldBlock). A call that
 ///   takes nothing without an error is [`WriteZero`](std::io::ErrorKind::WriteZero).
-/// - If one call can take the list, the method makes one call. If it needs several calls, each call ends at the end of a
-///   segment, unless the segment exceeds a call. An implementation that passes the list to `gather` follows the
-///   [`chunk_policy`](crate::CostModel::chunk_policy) of its model instead.
+/// - If one call can take the list, the method makes one call. If the method needs several calls, each call ends at the
+///   end of a segment, unless the segment exceeds a call. An implementation that passes the list to `gather` follows
+///   the [`chunk_policy`](crate::CostModel::chunk_policy) of its model instead.
 ///
 /// `gather` is the caller's working memory. An implementation may ignore it.
 ///

@@ -111,8 +111,8 @@ impl SegmentQueue {
     }
 
     /// Appends a segment: copies a segment of up to [`copy_below_bytes`](QueuePolicy::copy_below_bytes), and keeps a
-    /// longer segment until it is written. It takes the owner, as the queue outlives a borrow: for borrowed bytes there
-    /// is [`put_slice`](SegmentQueue::put_slice).
+    /// longer segment until it is written. The method takes the owner, since the queue outlives a borrow. For borrowed
+    /// bytes, use [`put_slice`](SegmentQueue::put_slice).
     ///
     /// # Panics
     ///
@@ -203,8 +203,8 @@ impl SegmentQueue {
         self.len() == 0
     }
 
-    /// Whether the queue holds [`limit_bytes`](QueuePolicy::limit_bytes) or more: write it before more is put in. An empty
-    /// queue is never full.
+    /// Whether the queue holds [`limit_bytes`](QueuePolicy::limit_bytes) or more. If so, write the queue before more is
+    /// put in. An empty queue is never full.
     #[must_use]
     #[inline]
     pub fn is_full(&self) -> bool {
@@ -345,7 +345,7 @@ impl SegmentQueue {
             self.move_copied_to_start();
         }
         let at_once = match self.copied.capacity() {
-            // A queue is written as soon as it is full. The last message may have taken it over the limit.
+            // A queue is written as soon as it is full. The last message may have taken the queue over the limit.
             0 => self
                 .regrow_bytes
                 .min(self.policy.limit_bytes.saturating_mul(2)),

@@ -13,7 +13,8 @@ use std::collections::VecDeque;
 pub(super) struct RecordEnds {
     /// The ends of the groups before the last group.
     ends: VecDeque<u64>,
-    /// The start of the first group: no later than the first byte in the queue, earlier if its head was written.
+    /// The start of the first group: no later than the first byte in the queue, or earlier, if the head of the group
+    /// was written.
     start: u64,
     last: u64,
     /// A record that ends up to here belongs to the last group.

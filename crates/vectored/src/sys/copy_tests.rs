@@ -91,7 +91,7 @@ fn every_length_at_every_alignment_is_copied_whole_and_nothing_beside_it() {
     }
 }
 
-/// A page of memory between two that cannot be read: a load there is a fault, and the end of the test.
+/// A page of memory between two pages that cannot be read: a load from these two is a fault, and ends the test.
 #[cfg(all(unix, not(miri)))]
 fn page_between_closed_ones() -> &'static mut [u8] {
     let page = 4096;

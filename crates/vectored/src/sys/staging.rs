@@ -95,7 +95,7 @@ impl StagingBuffer {
         self.size
     }
 
-    /// The number of bytes that it holds: its size, or 0 without memory.
+    /// The number of bytes that the buffer holds: its size, or 0 without memory.
     #[inline(always)]
     pub(crate) fn capacity(&self) -> usize {
         self.capacity

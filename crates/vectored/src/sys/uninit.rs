@@ -20,8 +20,8 @@ impl<'b> Filling<'b> {
         Filling { buf, filled: 0 }
     }
 
-    /// Lets `read` fill up to `most` of the next bytes, and returns the number of bytes that it filled. `read` returns
-    /// the part that it initialised: the start of the slice that it got.
+    /// Lets `read` fill up to `most` of the next bytes, and returns the number of filled bytes. `read` gets a slice,
+    /// and returns the initialised part at the start of the slice.
     pub(crate) fn fill(
         &mut self,
         most: usize,

@@ -96,9 +96,10 @@ impl<B: Buffer> Ring<B> {
     ///
     /// # Errors
     ///
-    /// The [`Completion`] has them: the errors of [`SegmentQueue::write_to`], except that files that refuse lists are not
-    /// written by plain calls; `ECANCELED` after [`cancel`](Ring::cancel); [`WouldBlock`](io::ErrorKind::WouldBlock) if a
-    /// regular file or a device refuses a call again though it is ready, as a file that is open with `O_NONBLOCK` may.
+    /// In the [`Completion`]: the errors of [`SegmentQueue::write_to`], except that files that refuse lists are not
+    /// written by plain calls; `ECANCELED` after [`cancel`](Ring::cancel); [`WouldBlock`](io::ErrorKind::WouldBlock) if
+    /// a regular file or a device refuses a call again though it is ready, as a file that is open with `O_NONBLOCK`
+    /// may.
     pub fn submit_write(
         &mut self,
         fd: impl Into<Descriptor>,
@@ -134,7 +135,7 @@ impl<B: Buffer> Ring<B> {
     ///
     /// # Errors
     ///
-    /// The [`Completion`] has them: the errors of [`read_up_to_eof`](crate::read_up_to_eof), and the errors that
+    /// In the [`Completion`]: the errors of [`read_up_to_eof`](crate::read_up_to_eof), and the errors that
     /// `submit_write` names.
     pub fn submit_read(&mut self, fd: impl Into<Descriptor>, buffers: Vec<B>, token: u64) {
         let new = self.new_transfer(fd.into(), None, token);

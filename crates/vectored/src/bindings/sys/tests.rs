@@ -29,7 +29,7 @@ fn entries_of_nothing(sizes: &[usize]) -> Vec<iovec> {
     sizes.iter().map(&mut entry).collect()
 }
 
-/// A sink of addresses. Its calls take the numbers of bytes in `most`, in turn; 0 is `EAGAIN`.
+/// A sink that keeps addresses. The numbers in `most` limit the bytes of the calls, in turn; 0 is `EAGAIN`.
 struct AddressSink<'m> {
     most: std::iter::Cycle<std::slice::Iter<'m, usize>>,
     taken: Vec<usize>,

@@ -1,4 +1,4 @@
-//! The bookkeeping of one send, which holds even if the inner writer panics.
+//! The bookkeeping of one send. It stays right even if the inner writer panics.
 
 use std::io::{self, ErrorKind, IoSlice};
 
@@ -6,7 +6,7 @@ use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
 use crate::sys::staging::StagingBuffer;
 
-/// Dropping the guard, also during a panic, removes the bytes that were sent from the staging buffer.
+/// Dropping the guard, even during a panic, removes the sent bytes from the staging buffer.
 pub(super) struct SendGuard<'s> {
     pub(super) staged: &'s mut StagingBuffer,
     /// The position in the list whose first segment is the staged bytes.

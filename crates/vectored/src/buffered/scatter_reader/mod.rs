@@ -104,6 +104,7 @@ impl<R: Read> ScatterReader<R> {
     ///
     /// Each call of the inner reader gets at most [`iov_max`](crate::limits::iov_max) buffers and
     /// [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES). A list without bytes makes no call.
+    ///
     /// # Errors
     ///
     /// The first error other than `Interrupted`, with the number of bytes of the list that were filled before the

@@ -43,7 +43,7 @@ fn check(case: &Case<'_>) {
     let data = payload(&[total + BEYOND]).concat();
     let limits = Limits {
         segments: case.limits.segments,
-        // A refill asks for the whole capacity whatever the limits are. Real limits are far above it.
+        // A refill asks for the whole capacity whatever the limits are. Real limits are far above the capacity.
         bytes: case.limits.bytes.max(case.capacity),
     };
     let inner = Inner {

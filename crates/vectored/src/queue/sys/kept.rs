@@ -6,9 +6,10 @@
 //!
 //! # Safety
 //!
-//! A [`Part`] with a pointer names bytes that are `'static`, or the last bytes of the owner in `owners` that has its number.
-//! An owner's bytes lie on the heap or are `'static`, so they do not move with the owner. Nothing writes them or gives out
-//! an owner while its part is there. A part is removed before its owner. So the bytes are valid while a `Kept` is borrowed.
+//! A [`Part`] with a pointer names bytes that are `'static`, or the last bytes of the owner in `owners` that has its
+//! number. An owner's bytes lie on the heap or are `'static`, so they do not move with the owner. Nothing writes these
+//! bytes, or gives out an owner, while the part of the owner is there. A part is removed before its owner. So the bytes
+//! are valid while a `Kept` is borrowed.
 #![allow(unsafe_code)]
 
 use std::collections::{TryReserveError, VecDeque};

@@ -218,13 +218,13 @@ pub(crate) fn copy_by_memcpy(
     unsafe { copy_while(segments, to, accepts, ptr::copy_nonoverlapping) }
 }
 
-/// Copies segments by `copy` to the start of `to` until one does not fit or `accepts` returns false for its length and the
-/// number of free bytes. Returns what [`copy_run`] does.
+/// Copies segments by `copy` to the start of `to`. Stops at a segment that does not fit, or for whose length and the
+/// number of free bytes `accepts` returns false. Returns what [`copy_run`] returns.
 ///
 /// # Safety
 ///
-/// `copy(from, to, len)` copies `len` bytes, if `len` bytes can be read at `from` and written at `to` and they do not
-/// overlap.
+/// `copy(from, to, len)` copies `len` bytes, if `len` bytes can be read at `from` and written at `to` and the two
+/// ranges do not overlap.
 #[inline(always)]
 unsafe fn copy_while(
     segments: &[IoSlice<'_>],
@@ -276,7 +276,7 @@ pub(crate) fn copy_into(from: &[u8], to: &mut IoSliceMut<'_>) {
 ///
 /// # Safety
 ///
-/// `len` bytes can be read at `from` and written at `to`, and they do not overlap.
+/// `len` bytes can be read at `from` and written at `to`, and the two ranges do not overlap.
 #[inline(always)]
 unsafe fn copy_bytes(from: *const u8, to: *mut u8, len: usize) {
     // SAFETY: the caller's promise. In each arm both ends of `N` bytes lie within the `len >= N` bytes.

@@ -19,7 +19,7 @@
 //! ```
 //!
 //! The loop stops where the longest segment would not fit, even if the next segment would fit. So one comparison keeps
-//! all moves of a segment within the memory. The caller copies what is left then: segments above `limit`, and the last
+//! all moves of a segment within the memory. The caller then copies the rest: segments above `limit`, and the last
 //! segments before the end of the memory.
 //!
 //! # How the bytes are copied
@@ -93,9 +93,9 @@ macro_rules! copy_short_run {
     ) => {
         $(#[$about])*
         ///
-        /// Copies segments from the first on. Stops at a segment longer than `most_bytes` or than the longest that this
-        /// loop copies, and where less than that longest length is free. Returns the number of copied segments and the
-        /// number of their bytes.
+        /// Copies segments from the first on. Stops at a segment that is longer than `most_bytes` or than the longest
+        /// segment that this loop copies. Also stops where less than this longest length is free. Returns the number of
+        /// copied segments and the number of their bytes.
         #[inline(always)]
         pub(super) unsafe fn $name(
             segments: &[IoSlice<'_>],

@@ -1,6 +1,6 @@
 //! The system calls, each made once: no retry after `EINTR`, no loop after a short call. All `slices` must be within
-//! [`Limits`](crate::limits::Limits): rustix drops entries past `IOV_MAX`, which looks like a short write, and the kernel
-//! cuts or refuses bytes past the cap.
+//! [`Limits`](crate::limits::Limits): rustix drops entries past `IOV_MAX`, which looks like a short write, and the
+//! kernel cuts or refuses bytes past `MAX_CALL_BYTES`.
 //!
 //! Segments that adjoin in memory are coalesced into one entry. If the kernel answers `EINVAL` to a coalesced list, the
 //! list is sent again as it was: a driver that takes one value for each segment (eventfd(2)) may refuse two values

@@ -168,7 +168,7 @@ impl<C: Call> Calls<C> {
     /// A ring for up to `depth` calls at a time, at least 1.
     pub(super) fn new(depth: u32) -> io::Result<Calls<C>> {
         let process = ProcessMark::new()?;
-        // A forked child does not have the mapped queues: it cannot take the completions of its parent's calls.
+        // A forked child does not have the mapped queues: the child cannot take the completions of its parent's calls.
         let mut ring = IoUring::builder().dontfork().build(depth)?;
         let params = ring.params();
         // The last of these features came with Linux 5.11.

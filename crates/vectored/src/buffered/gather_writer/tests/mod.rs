@@ -211,7 +211,7 @@ impl Model {
             Ok(bytes) => {
                 assert!(bytes <= slice.len());
                 self.accepted.extend(&slice[..bytes]);
-                // `Ok(0)` of the inner writer is passed on if the call was for no other slice.
+                // If a call was for this slice alone, `Ok(0)` of the inner writer is passed on.
                 self.errors += usize::from(bytes == 0 && !slice.is_empty());
             }
             // `write` may pass on an interruption before it accepts a byte.
