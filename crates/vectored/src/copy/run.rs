@@ -70,8 +70,9 @@ pub(super) struct Plan {
     /// The size of an input that is a file; 0 if it is unknown. If a read reaches exactly this end and gets less than
     /// it asked for, no other read confirms the end of the file.
     pub(super) file_bytes: u64,
-    /// The size of the memory: for the first reads, and at most.
+    /// The size of the memory of the first reads.
     pub(super) first_bytes: usize,
+    /// The largest size of the memory.
     pub(super) most_bytes: usize,
     pub(super) limit: u64,
 }

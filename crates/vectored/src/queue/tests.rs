@@ -21,7 +21,6 @@ fn segment_of(kind: usize, bytes: &[u8]) -> Segment {
             Err(error) => Segment::from(error.into_bytes()),
         },
         3 => Segment::from(Arc::<[u8]>::from(bytes)),
-        // Leaks a little memory.
         4 => Segment::from(&*Box::leak(Box::<[u8]>::from(bytes))),
         5 => Segment::from_owner(RefCellOwner(RefCell::new(()), bytes.to_vec())),
         #[cfg(feature = "bytes")]

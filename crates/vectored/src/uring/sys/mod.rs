@@ -317,7 +317,6 @@ impl<C: Call> Calls<C> {
         Ok(())
     }
 
-    /// Notes that this thread starts a call or enters the kernel.
     #[inline]
     fn note_thread(&mut self) {
         let thread = thread_number();
