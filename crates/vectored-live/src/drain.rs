@@ -113,13 +113,14 @@ fn drain(rings: &Rings, sender: &Sender<Pass>, told: &Told) {
     give_way();
     let everywhere = sched_getaffinity(None);
     let mut began = Instant::now();
+    let mut last_ns = vec![0; rings.count];
     loop {
         let is_last = told.stop.load(Ordering::Acquire);
         if told.again.swap(false, Ordering::Relaxed) {
             rings.forget_seen();
         }
         if is_last || told.queued.load(Ordering::Relaxed) < QUEUED_MAX {
-            let pass = rings.pass(is_last);
+            let pass = rings.pass(is_last, &mut last_ns);
             if pass.has_begin {
                 began = Instant::now();
             }
@@ -171,20 +172,20 @@ impl Rings {
         (calls > 0).then(|| self.field(cpu, RUN))
     }
 
-    /// Empties all rings. The last pass also takes the open runs.
-    fn pass(&self, is_last: bool) -> Pass {
+    /// Empties all rings. The last pass also takes the open runs. `last_ns` has the end of the last record of each CPU.
+    fn pass(&self, is_last: bool, last_ns: &mut [u64]) -> Pass {
         let now = now_ns();
         let mut pass = Pass {
             before_ns: now.saturating_sub(SLACK_NS),
             ..Pass::default()
         };
-        for cpu in 0..self.count {
+        for (cpu, last_ns) in last_ns.iter_mut().enumerate() {
             // Looked up before the ring is read, so that a run that is sent meanwhile is found in the ring.
             let open = self
                 .open_since(cpu)
                 .filter(|&since| now.saturating_sub(since) < 10 * STALE_NS);
             pass.before_ns = pass.before_ns.min(open.unwrap_or(u64::MAX));
-            self.empty(cpu, &mut pass);
+            self.empty(cpu, &mut pass, last_ns);
             if is_last {
                 pass.lost += self.field(cpu, LOST).wrapping_sub(self.field(cpu, TOLD));
                 if let Some(since) = self.open_since(cpu) {
@@ -193,9 +194,10 @@ impl Rings {
                 }
             }
         }
-        let samples = pass.samples.values();
-        let samples = samples.map(|sample| size_of_val(&sample.stack[..]));
-        pass.bytes = size_of_val(&pass.slots[..]) + samples.sum::<usize>();
+        let samples = pass.samples.values().map(Sample::bytes);
+        pass.bytes = size_of::<Slot>() * pass.slots.capacity()
+            + size_of::<(u64, usize)>() * pass.records.capacity()
+            + samples.sum::<usize>();
         if is_last {
             pass.before_ns = u64::MAX;
         }
@@ -203,17 +205,16 @@ impl Rings {
     }
 
     /// Moves the records of a ring into a pass.
-    fn empty(&self, cpu: usize, pass: &mut Pass) {
+    fn empty(&self, cpu: usize, pass: &mut Pass, last_ns: &mut u64) {
         let head = self.field(cpu, HEAD);
         // If `FROM` is beyond the head, there is nothing to read.
         let mut tail = self.field(cpu, TAIL).max(self.field(cpu, FROM));
-        let mut last_ns = 0;
         while tail < head {
             let at = pass.slots.len();
             let record = Record::read(&self.slot(cpu, tail));
-            // The end of a gap is no earlier than the end of the record after the gap.
-            last_ns = record.end_ns.max(last_ns);
-            pass.records.push((last_ns, at));
+            // A gap ends after the record that follows.
+            *last_ns = record.end_ns.max(*last_ns);
+            pass.records.push((*last_ns, at));
             pass.has_begin |= record.kind == Kind::Execute;
             if record.stack != 0
                 && let Some(sample) = self.sample(cpu, record.stack)

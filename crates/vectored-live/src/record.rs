@@ -115,6 +115,13 @@ pub(crate) struct Sample {
     pub(crate) stack: Vec<u64>,
 }
 
+impl Sample {
+    /// The memory that a sample takes, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of::<Sample>() + size_of_val(&self.python[..]) + size_of_val(&self.stack[..])
+    }
+}
+
 pub(crate) fn bytes_of(slots: &[Slot]) -> impl Iterator<Item = u8> + '_ {
     slots.iter().flatten().flat_map(|word| word.to_le_bytes())
 }

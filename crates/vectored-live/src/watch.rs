@@ -1,14 +1,15 @@
 //! Attaches the programs, and hands on what they record.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::fs;
 use std::io;
 use std::iter::successors;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use aya::maps::{HashMap, Map, MapData};
@@ -112,9 +113,9 @@ impl Watch {
             Target::Cgroup(path) => (&[][..], Some(path), None),
             Target::Command(command) => (&[][..], None, Some(command)),
         };
-        for &root in roots {
-            is_running(root)?;
-        }
+        // A later process may get the number of one that ended.
+        let starts = roots.iter().map(|&root| Ok((root, process_of(root)?)));
+        let starts = starts.collect::<Result<BTreeMap<_, _>, Refusal>>()?;
         let cgroup_number = cgroup.map_or(Ok(0), number_of_cgroup)?;
         let cpus = aya::util::nr_cpus()
             .map_err(|(what, error)| format!("cannot count the CPUs by {what}: {error}"))?;
@@ -164,7 +165,14 @@ impl Watch {
         // A process may have ended before the programs were attached, or before the process was wanted. Then no
         // record of its end exists.
         for process in all {
-            if !is_running(process).unwrap_or(false) {
+            let is_over = match starts.get(&process) {
+                Some(start) => has_ended(start),
+                None => match process_of(process) {
+                    Err(Refusal::Target(_)) => true,
+                    start => has_ended(&start?),
+                },
+            };
+            if is_over {
                 // An error says that the process is no longer in the map: the record of its end has removed it.
                 let _ = wanted.remove(&process);
             }
@@ -206,8 +214,10 @@ impl Watch {
 
     /// Hands on the events of some milliseconds, and returns what was seen so far.
     pub fn next(&mut self, follow: &mut dyn FnMut(&Event<'_>)) -> Seen {
-        if let Ok(pass) = self.drain.passes.recv_timeout(PATIENCE) {
-            self.take(pass, follow);
+        match self.drain.passes.recv_timeout(PATIENCE) {
+            Ok(pass) => self.take(pass, follow),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => self.has_ended = true,
         }
         self.has_ended = self.has_ended || self.has_ended();
         self.seen(self.has_ended, 0)
@@ -316,19 +326,22 @@ fn share(map: &Map, words: usize, is_written: bool) -> Result<Shared, Failed> {
     Ok(shared.map_err(|error| format!("cannot map {mib} MiB of the kernel: {error}"))?)
 }
 
-fn is_running(process: u32) -> Result<bool, Refusal> {
-    let known = i32::try_from(process).ok().and_then(Pid::from_raw);
+fn process_of(number: u32) -> Result<OwnedFd, Refusal> {
+    let known = i32::try_from(number).ok().and_then(Pid::from_raw);
     let opened = known.ok_or(Errno::SRCH);
     let opened = opened.and_then(|known| pidfd_open(known, PidfdFlags::empty()));
-    let opened = opened.map_err(|error| match error {
-        Errno::SRCH | Errno::INVAL => Refusal::Target(format!("there is no process {process}")),
+    opened.map_err(|error| match error {
+        Errno::SRCH | Errno::INVAL => Refusal::Target(format!("there is no process {number}")),
         error => {
-            let what = format!("cannot watch for the end of process {process}: {error}");
+            let what = format!("cannot watch for the end of process {number}: {error}");
             Refusal::Machine(what)
         }
-    })?;
-    let mut ends = [PollFd::new(&opened, PollFlags::IN)];
-    Ok(poll(&mut ends, Some(&Timespec::default())) == Ok(0))
+    })
+}
+
+fn has_ended(process: &OwnedFd) -> bool {
+    let mut ends = [PollFd::new(process, PollFlags::IN)];
+    poll(&mut ends, Some(&Timespec::default())) != Ok(0)
 }
 
 fn number_of_cgroup(path: &Path) -> Result<u64, Refusal> {
