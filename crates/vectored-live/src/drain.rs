@@ -212,7 +212,7 @@ impl Rings {
         while tail < head {
             let at = pass.slots.len();
             let record = Record::read(&self.slot(cpu, tail));
-            // A gap ends after the record that follows.
+            // The end of a gap is no earlier than the end of the record after the gap.
             *last_ns = record.end_ns.max(*last_ns);
             pass.records.push((*last_ns, at));
             pass.has_begin |= record.kind == Kind::Execute;
