@@ -58,7 +58,7 @@ pub enum Runtime {
     Rust,
     /// C: the program has a C library, and no sign of another language.
     C,
-    /// None of the user's: a program of the system that runs no script.
+    /// A program of the system that runs no script: no code of the user.
     System,
 }
 

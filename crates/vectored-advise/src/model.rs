@@ -156,7 +156,7 @@ pub struct FindingKey {
     pub file: Option<String>,
     /// The call site, with `-k`; several that take turns are joined by ` + `.
     pub site: Option<String>,
-    /// The period of the run: calls in order, with sizes by powers of two; of its rotations the least.
+    /// The period of the run: calls in order, with sizes by powers of two, rotated so that the list is the least.
     /// Without a period each distinct call once, of any size.
     pub steps: Vec<Step>,
 }
@@ -277,15 +277,15 @@ pub struct Tally {
     pub openings: u64,
     /// The least number of a descriptor.
     pub descriptor: i32,
-    /// Path or address behind the descriptor; of several the first in byte order.
+    /// Path or address behind the descriptor. If there are several: the first in byte order.
     pub path: Option<String>,
     /// Paths of other files that the program writes in turn with this one, the first three in byte order. Merging changes
     /// the order in which their bytes reach the kernel.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub order_between: Vec<String>,
-    /// Calls between transfers of the same open file, with their number: no byte may be in a buffer before them.
+    /// Calls between transfers of the same open file, with the number of such calls: a buffer must be empty before each.
     pub ends: Vec<(String, u64)>,
-    /// Whether others may write to it of whom the log does not know: each call writes whole records.
+    /// Whether processes that the log does not show may write to the file: each call writes whole records.
     #[serde(default)]
     pub others_write: bool,
     /// Whether a signal killed one of the processes: it would lose what is in a buffer.

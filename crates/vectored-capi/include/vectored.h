@@ -142,7 +142,7 @@ typedef enum vectored_target {
 typedef struct vectored_cost_model vectored_cost_model;
 
 /**
- * Writes lists with short segments faster than writev(2): it copies runs of short segments into a buffer that it owns, and
+ * Writes lists with short segments faster than writev(2): the handle copies runs of short segments into its buffer, and
  * references long segments, in the same system call.
  *
  * Make a handle with `vectored_gather_new` or `vectored_gather_with_model`, and use it for all lists of a thread, to any
@@ -164,7 +164,7 @@ typedef struct vectored_gather vectored_gather;
 typedef struct vectored_queue vectored_queue;
 
 /**
- * Reads lists with short segments faster than readv(2): it reads runs of short segments into a buffer that it owns, and
+ * Reads lists with short segments faster than readv(2): the handle reads runs of short segments into its buffer, and
  * copies the bytes to the segments.
  *
  * Keep the handle for all lists of a thread, and free it with `vectored_scatter_free`. When a function returns, all
@@ -187,7 +187,7 @@ typedef struct vectored_cursor {
    */
   size_t segment;
   /**
-   * The number of bytes of that segment that were moved.
+   * The number of bytes of segment `segment` that were moved.
    */
   size_t offset;
 } vectored_cursor;
@@ -196,7 +196,7 @@ typedef struct vectored_cursor {
  * A function that a queue calls once for each segment of `vectored_queue_push`, with the `context` that was passed with
  * the segment.
  *
- * It must not call a function of the same queue, and must not leave by longjmp, pthread_exit or a C++ exception.
+ * The function must not call a function of the same queue, and must not leave by longjmp, pthread_exit or a C++ exception.
  */
 typedef void (*vectored_release)(void *context);
 
@@ -216,7 +216,7 @@ int vectored_version(void);
 const char *vectored_version_string(void);
 
 /**
- * Writes all segments in order, and returns their bytes. Nothing is copied.
+ * Writes all segments in order, and returns the number of their bytes. Nothing is copied.
  *
  * Errors (-1 and errno, with the bytes written before in `*done`):
  *
@@ -234,7 +234,7 @@ const char *vectored_version_string(void);
  *
  * EIO: a call wrote no byte and returned no error.
  *
- * EPIPE (if SIGPIPE is ignored), ENOSPC, and all others of write(2), but never EINTR.
+ * EPIPE (if SIGPIPE is ignored), ENOSPC, and all other errors of write(2), but never EINTR.
  */
 ssize_t vectored_write_all(int fd,
                            const struct iovec *iov,
@@ -242,7 +242,7 @@ ssize_t vectored_write_all(int fd,
                            size_t *done);
 
 /**
- * Writes from `cursor` to the end of the list, and returns the bytes of this call.
+ * Writes from `cursor` to the end of the list, and returns the number of bytes of this call.
  *
  * Writes like `vectored_write_all`, but can be resumed: on success and on error, `cursor` has moved by exactly the bytes
  * that were written. After EAGAIN, wait with poll(2) until the descriptor is ready, and call the function again with the
@@ -257,7 +257,7 @@ ssize_t vectored_resume_write(int fd,
                               size_t *done);
 
 /**
- * Writes all segments in order into a file at `offset`, and returns their bytes. The file's own position is neither used
+ * Writes all segments in order into a file at `offset`, and returns the number of their bytes. The file's own position is neither used
  * nor moved.
  *
  * To resume after an error, write the rest of the list at `offset` + `*done`. `vectored_cursor_advance` finds the
@@ -299,7 +299,7 @@ ssize_t vectored_write_once(int fd,
                             size_t *done);
 
 /**
- * Reads into all segments in order until they are full, and returns their bytes. Bytes after the list stay in the stream.
+ * Reads into all segments in order until they are full, and returns the number of their bytes. Bytes after the list stay in the stream.
  *
  * Errors (-1 and errno). The first `*done` bytes of the list are read then, and the content of the rest is unspecified:
  *
@@ -318,7 +318,7 @@ ssize_t vectored_write_once(int fd,
  *
  * ENOMEM: there is no memory for a copy of the array `iov`. No byte is read.
  *
- * All others of read(2), but never EINTR.
+ * All other errors of read(2), but never EINTR.
  */
 ssize_t vectored_read_exact(int fd,
                             const struct iovec *iov,
@@ -326,7 +326,7 @@ ssize_t vectored_read_exact(int fd,
                             size_t *done);
 
 /**
- * Reads from `cursor` on until the segments are full, and returns the bytes of this call.
+ * Reads from `cursor` on until the segments are full, and returns the number of bytes of this call.
  *
  * Reads like `vectored_read_exact`, but can be resumed: on success and on error, `cursor` has moved by exactly the bytes
  * that were read.
@@ -351,7 +351,7 @@ ssize_t vectored_read_up_to_eof(int fd,
                                 size_t *done);
 
 /**
- * Reads into all segments in order from `offset` of a file on, and returns their bytes. The file's own position is neither
+ * Reads into all segments in order from `offset` of a file on, and returns the number of their bytes. The file's own position is neither
  * used nor moved.
  *
  * Errors: as `vectored_read_exact`; EINVAL if `offset` is negative, or if the list would end past the largest offset;
@@ -415,7 +415,7 @@ struct vectored_gather *vectored_gather_with_model(const struct vectored_cost_mo
 void vectored_gather_free(struct vectored_gather *gather);
 
 /**
- * Writes all segments in order, and returns their bytes.
+ * Writes all segments in order, and returns the number of their bytes.
  *
  * Writes like `vectored_write_all`, but copies short segments, as by memcpy(3). If this process cannot read the memory
  * of a short segment, for example because its `iov_base` is NULL, the process gets the signal SIGSEGV instead of the
@@ -430,7 +430,7 @@ ssize_t vectored_gather_write_all(struct vectored_gather *gather,
                                   size_t *done);
 
 /**
- * Writes from `cursor` to the end of the list, and returns the bytes of this call.
+ * Writes from `cursor` to the end of the list, and returns the number of bytes of this call.
  *
  * Writes like `vectored_resume_write`, but copies short segments. Copied bytes are not kept. If the transfer stops,
  * `cursor` is at the rest of your list. Any gather handle, or `vectored_resume_write`, may continue from there.
@@ -445,7 +445,7 @@ ssize_t vectored_gather_resume_write(struct vectored_gather *gather,
                                      size_t *done);
 
 /**
- * Writes all segments in order into a file at `offset`, and returns their bytes.
+ * Writes all segments in order into a file at `offset`, and returns the number of their bytes.
  *
  * Writes like `vectored_pwrite_all`, but copies short segments.
  *
@@ -464,7 +464,7 @@ ssize_t vectored_gather_pwrite_all(struct vectored_gather *gather,
 struct vectored_scatter *vectored_scatter_new(void);
 
 /**
- * Returns a new scatter handle with a cost model, which is copied.
+ * Returns a new scatter handle with a copy of a cost model.
  *
  * Errors (NULL and errno): EFAULT if `model` is NULL, ENOMEM.
  */
@@ -476,7 +476,7 @@ struct vectored_scatter *vectored_scatter_with_model(const struct vectored_cost_
 void vectored_scatter_free(struct vectored_scatter *scatter);
 
 /**
- * Reads into all segments in order until they are full, and returns their bytes.
+ * Reads into all segments in order until they are full, and returns the number of their bytes.
  *
  * Errors: as `vectored_read_exact`; EFAULT if `scatter` is NULL.
  */
@@ -487,7 +487,7 @@ ssize_t vectored_scatter_read_exact(struct vectored_scatter *scatter,
                                     size_t *done);
 
 /**
- * Reads from `cursor` on until the segments are full, and returns the bytes of this call. `cursor` moves as with
+ * Reads from `cursor` on until the segments are full, and returns the number of bytes of this call. `cursor` moves as with
  * `vectored_resume_read`.
  *
  * Errors: as `vectored_resume_read`; EFAULT if `scatter` is NULL.
@@ -512,7 +512,7 @@ ssize_t vectored_scatter_read_up_to_eof(struct vectored_scatter *scatter,
                                         size_t *done);
 
 /**
- * Reads into all segments in order from `offset` of a file on, and returns their bytes, like `vectored_pread_exact`.
+ * Reads into all segments in order from `offset` of a file on, and returns the number of their bytes, like `vectored_pread_exact`.
  *
  * Errors: as `vectored_pread_exact`; EFAULT if `scatter` is NULL.
  */
@@ -606,7 +606,7 @@ struct vectored_queue *vectored_queue_for_target(int target,
 void vectored_queue_free(struct vectored_queue *queue);
 
 /**
- * Appends a copy of `bytes` bytes at `data`, which must not be memory of the queue itself. Returns 0. A full queue also
+ * Appends a copy of `bytes` bytes at `data`. The bytes must not be memory of the queue. Returns 0. A full queue also
  * takes the bytes: ask `vectored_queue_is_full` first.
  *
  * Errors (-1 and errno): EFAULT if `queue` is NULL, or if `data` is NULL and `bytes` is not 0; EINVAL if `bytes` is more
@@ -643,7 +643,7 @@ int vectored_queue_end_record(struct vectored_queue *queue);
 
 /**
  * Writes what one system call takes, and returns the number of bytes. 0 means that the queue is empty. For an event
- * loop: call it when the descriptor is ready.
+ * loop: call the function when the descriptor is ready.
  *
  * Errors (-1 and errno; no byte was written): as `vectored_write_all`; EFAULT if `queue` is NULL.
  */

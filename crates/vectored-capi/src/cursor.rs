@@ -18,7 +18,7 @@ use crate::entry::{Failure, object, object_ref, status, transfer};
 pub struct vectored_cursor {
     /// The index of the segment with the next byte.
     pub segment: size_t,
-    /// The number of bytes of that segment that were moved.
+    /// The number of bytes of segment `segment` that were moved.
     pub offset: size_t,
 }
 

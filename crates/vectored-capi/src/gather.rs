@@ -8,7 +8,7 @@ use crate::cursor::vectored_cursor;
 use crate::entry::{free_object, new_object, object, object_ref};
 use crate::list::{place, resumed, write};
 
-/// Writes lists with short segments faster than writev(2): it copies runs of short segments into a buffer that it owns, and
+/// Writes lists with short segments faster than writev(2): the handle copies runs of short segments into its buffer, and
 /// references long segments, in the same system call.
 ///
 /// Make a handle with `vectored_gather_new` or `vectored_gather_with_model`, and use it for all lists of a thread, to any
@@ -46,7 +46,7 @@ pub unsafe extern "C" fn vectored_gather_free(gather: *mut vectored_gather) {
     unsafe { free_object(gather) };
 }
 
-/// Writes all segments in order, and returns their bytes.
+/// Writes all segments in order, and returns the number of their bytes.
 ///
 /// Writes like `vectored_write_all`, but copies short segments, as by memcpy(3). If this process cannot read the memory
 /// of a short segment, for example because its `iov_base` is NULL, the process gets the signal SIGSEGV instead of the
@@ -70,7 +70,7 @@ pub unsafe extern "C" fn vectored_gather_write_all(
     }
 }
 
-/// Writes from `cursor` to the end of the list, and returns the bytes of this call.
+/// Writes from `cursor` to the end of the list, and returns the number of bytes of this call.
 ///
 /// Writes like `vectored_resume_write`, but copies short segments. Copied bytes are not kept. If the transfer stops,
 /// `cursor` is at the rest of your list. Any gather handle, or `vectored_resume_write`, may continue from there.
@@ -96,7 +96,7 @@ pub unsafe extern "C" fn vectored_gather_resume_write(
     }
 }
 
-/// Writes all segments in order into a file at `offset`, and returns their bytes.
+/// Writes all segments in order into a file at `offset`, and returns the number of their bytes.
 ///
 /// Writes like `vectored_pwrite_all`, but copies short segments.
 ///

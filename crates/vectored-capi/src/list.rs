@@ -12,7 +12,7 @@ use vectored::{
 use crate::cursor::{keep, position, vectored_cursor};
 use crate::entry::{Failure, descriptor, object, transfer};
 
-/// Writes all segments in order, and returns their bytes. Nothing is copied.
+/// Writes all segments in order, and returns the number of their bytes. Nothing is copied.
 ///
 /// Errors (-1 and errno, with the bytes written before in `*done`):
 ///
@@ -30,7 +30,7 @@ use crate::entry::{Failure, descriptor, object, transfer};
 ///
 /// EIO: a call wrote no byte and returned no error.
 ///
-/// EPIPE (if SIGPIPE is ignored), ENOSPC, and all others of write(2), but never EINTR.
+/// EPIPE (if SIGPIPE is ignored), ENOSPC, and all other errors of write(2), but never EINTR.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vectored_write_all(
     fd: c_int,
@@ -46,7 +46,7 @@ pub unsafe extern "C" fn vectored_write_all(
     }
 }
 
-/// Writes from `cursor` to the end of the list, and returns the bytes of this call.
+/// Writes from `cursor` to the end of the list, and returns the number of bytes of this call.
 ///
 /// Writes like `vectored_write_all`, but can be resumed: on success and on error, `cursor` has moved by exactly the bytes
 /// that were written. After EAGAIN, wait with poll(2) until the descriptor is ready, and call the function again with the
@@ -71,7 +71,7 @@ pub unsafe extern "C" fn vectored_resume_write(
     }
 }
 
-/// Writes all segments in order into a file at `offset`, and returns their bytes. The file's own position is neither used
+/// Writes all segments in order into a file at `offset`, and returns the number of their bytes. The file's own position is neither used
 /// nor moved.
 ///
 /// To resume after an error, write the rest of the list at `offset` + `*done`. `vectored_cursor_advance` finds the
@@ -129,7 +129,7 @@ pub unsafe extern "C" fn vectored_write_once(
     }
 }
 
-/// Reads into all segments in order until they are full, and returns their bytes. Bytes after the list stay in the stream.
+/// Reads into all segments in order until they are full, and returns the number of their bytes. Bytes after the list stay in the stream.
 ///
 /// Errors (-1 and errno). The first `*done` bytes of the list are read then, and the content of the rest is unspecified:
 ///
@@ -148,7 +148,7 @@ pub unsafe extern "C" fn vectored_write_once(
 ///
 /// ENOMEM: there is no memory for a copy of the array `iov`. No byte is read.
 ///
-/// All others of read(2), but never EINTR.
+/// All other errors of read(2), but never EINTR.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vectored_read_exact(
     fd: c_int,
@@ -164,7 +164,7 @@ pub unsafe extern "C" fn vectored_read_exact(
     }
 }
 
-/// Reads from `cursor` on until the segments are full, and returns the bytes of this call.
+/// Reads from `cursor` on until the segments are full, and returns the number of bytes of this call.
 ///
 /// Reads like `vectored_read_exact`, but can be resumed: on success and on error, `cursor` has moved by exactly the bytes
 /// that were read.
@@ -209,7 +209,7 @@ pub unsafe extern "C" fn vectored_read_up_to_eof(
     }
 }
 
-/// Reads into all segments in order from `offset` of a file on, and returns their bytes. The file's own position is neither
+/// Reads into all segments in order from `offset` of a file on, and returns the number of their bytes. The file's own position is neither
 /// used nor moved.
 ///
 /// Errors: as `vectored_read_exact`; EINVAL if `offset` is negative, or if the list would end past the largest offset;

@@ -24,7 +24,7 @@ pub struct vectored_queue(SegmentQueue);
 /// A function that a queue calls once for each segment of `vectored_queue_push`, with the `context` that was passed with
 /// the segment.
 ///
-/// It must not call a function of the same queue, and must not leave by longjmp, pthread_exit or a C++ exception.
+/// The function must not call a function of the same queue, and must not leave by longjmp, pthread_exit or a C++ exception.
 pub type vectored_release = Option<unsafe extern "C" fn(context: *mut c_void)>;
 
 /// Returns a new, empty queue, or NULL with errno ENOMEM. The queue is full at 1 MiB.
@@ -57,7 +57,7 @@ pub unsafe extern "C" fn vectored_queue_free(queue: *mut vectored_queue) {
     unsafe { free_object(queue) };
 }
 
-/// Appends a copy of `bytes` bytes at `data`, which must not be memory of the queue itself. Returns 0. A full queue also
+/// Appends a copy of `bytes` bytes at `data`. The bytes must not be memory of the queue. Returns 0. A full queue also
 /// takes the bytes: ask `vectored_queue_is_full` first.
 ///
 /// Errors (-1 and errno): EFAULT if `queue` is NULL, or if `data` is NULL and `bytes` is not 0; EINVAL if `bytes` is more
@@ -132,7 +132,7 @@ pub unsafe extern "C" fn vectored_queue_end_record(queue: *mut vectored_queue) -
 }
 
 /// Writes what one system call takes, and returns the number of bytes. 0 means that the queue is empty. For an event
-/// loop: call it when the descriptor is ready.
+/// loop: call the function when the descriptor is ready.
 ///
 /// Errors (-1 and errno; no byte was written): as `vectored_write_all`; EFAULT if `queue` is NULL.
 #[unsafe(no_mangle)]

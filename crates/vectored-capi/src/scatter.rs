@@ -8,7 +8,7 @@ use crate::cursor::{keep, position, vectored_cursor};
 use crate::entry::{free_object, new_object, object, object_ref};
 use crate::list::{place, read};
 
-/// Reads lists with short segments faster than readv(2): it reads runs of short segments into a buffer that it owns, and
+/// Reads lists with short segments faster than readv(2): the handle reads runs of short segments into its buffer, and
 /// copies the bytes to the segments.
 ///
 /// Keep the handle for all lists of a thread, and free it with `vectored_scatter_free`. When a function returns, all
@@ -21,7 +21,7 @@ pub extern "C" fn vectored_scatter_new() -> *mut vectored_scatter {
     new_object(|| Ok(vectored_scatter(Scatter::default())))
 }
 
-/// Returns a new scatter handle with a cost model, which is copied.
+/// Returns a new scatter handle with a copy of a cost model.
 ///
 /// Errors (NULL and errno): EFAULT if `model` is NULL, ENOMEM.
 #[unsafe(no_mangle)]
@@ -42,7 +42,7 @@ pub unsafe extern "C" fn vectored_scatter_free(scatter: *mut vectored_scatter) {
     unsafe { free_object(scatter) };
 }
 
-/// Reads into all segments in order until they are full, and returns their bytes.
+/// Reads into all segments in order until they are full, and returns the number of their bytes.
 ///
 /// Errors: as `vectored_read_exact`; EFAULT if `scatter` is NULL.
 #[unsafe(no_mangle)]
@@ -62,7 +62,7 @@ pub unsafe extern "C" fn vectored_scatter_read_exact(
     }
 }
 
-/// Reads from `cursor` on until the segments are full, and returns the bytes of this call. `cursor` moves as with
+/// Reads from `cursor` on until the segments are full, and returns the number of bytes of this call. `cursor` moves as with
 /// `vectored_resume_read`.
 ///
 /// Errors: as `vectored_resume_read`; EFAULT if `scatter` is NULL.
@@ -109,7 +109,7 @@ pub unsafe extern "C" fn vectored_scatter_read_up_to_eof(
     }
 }
 
-/// Reads into all segments in order from `offset` of a file on, and returns their bytes, like `vectored_pread_exact`.
+/// Reads into all segments in order from `offset` of a file on, and returns the number of their bytes, like `vectored_pread_exact`.
 ///
 /// Errors: as `vectored_pread_exact`; EFAULT if `scatter` is NULL.
 #[unsafe(no_mangle)]

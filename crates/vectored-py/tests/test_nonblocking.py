@@ -267,7 +267,7 @@ class CostModels(unittest.TestCase):
         saved = """{"target":"pipe","source":"calibration","call_ns":166,"gather_call_ns":28,"segment_ns":22,
             "large_segment_ns":26,"iovec_step_ns":53,"page_end_ns":31,"byte_ns":0.07,
             "copy_segment_ns":2,"copy_byte_ns":0.02,"copy_byte_uncached_ns":0.08,
-            "staging_bytes":4096,"copy_thresholds":[[2,900]]}"""
+            "staging_bytes":4096,"copy_thresholds":[[2,900]],"queue_thresholds":{}}"""
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "machine.json")
             with open(path, "w") as file:

@@ -10,9 +10,9 @@ use crate::words::NONE;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// The new one is smaller.
+    /// The new figure is smaller.
     Less,
-    /// The new one is larger.
+    /// The new figure is larger.
     More,
     /// No difference was found.
     #[default]
@@ -47,9 +47,9 @@ impl Change {
 pub enum Ruling {
     /// The whole interval is within the limit.
     Within,
-    /// The whole interval is beyond it.
+    /// The whole interval is beyond the limit.
     Beyond,
-    /// Neither.
+    /// The limit lies within the interval, or an end of the interval is unknown.
     Undecided,
 }
 

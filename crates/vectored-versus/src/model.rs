@@ -34,7 +34,7 @@ pub struct Versus {
     pub options: RunOptions,
     /// Why no calls were counted.
     pub not_counted: Option<String>,
-    /// Outputs, or lines of them, that differ between runs of the old command; they are not compared.
+    /// Outputs, or lines of outputs, that differ between runs of the old command. These are not compared.
     pub not_compared: Vec<String>,
     /// The old command.
     pub old: Side,
@@ -42,7 +42,7 @@ pub struct Versus {
     pub old_again_runs: Vec<Run>,
     /// The second run of the old command against the first: a difference between them is noise.
     pub noise: Vec<Compared>,
-    /// The new commands, each against the old one.
+    /// The new commands, each against the old command.
     pub new: Vec<Comparison>,
     /// The limits that were set, with their outcomes.
     pub limits: Vec<RuledLimit>,
@@ -57,13 +57,13 @@ pub struct RunOptions {
     pub stdout: Stdout,
     /// The file that was standard input; `None` for `/dev/null`.
     pub input: Option<String>,
-    /// Untimed runs of each command before the others.
+    /// Untimed runs of each command before its counted and timed runs.
     pub warmup: u64,
     /// What ran before each run: one command for all, or one for each command.
     pub prepare: Vec<String>,
     /// The budget of the whole run.
     pub budget_s: f64,
-    /// Whether runs that failed are used like others.
+    /// Whether failed runs are used like other runs.
     pub ignore_failure: bool,
     /// Whether all timed runs had the same environment. If not, each run had a variable of a random length.
     #[serde(default)]
@@ -104,9 +104,9 @@ pub struct Side {
     pub command: String,
     /// How the runs of the command usually end: `exit status 0`.
     pub ended: String,
-    /// The last line of standard error of a run with that end; empty for exit status 0.
+    /// The last line of standard error of a run with the usual end; empty for exit status 0.
     pub said: String,
-    /// The runs that failed: runs with another end, or with an end that is never normal.
+    /// The runs that failed: runs whose end is not the usual end, or is never normal.
     pub failed: Vec<FailedRun>,
     /// The timed runs, one a round.
     pub runs: Vec<Run>,
@@ -114,7 +114,7 @@ pub struct Side {
     pub calls: Option<Calls>,
     /// The files that were executed, mapped or run as scripts.
     pub files: Vec<File>,
-    /// The most processes that ran on when the command had ended.
+    /// The largest number of processes that were still running when the command had ended.
     pub left_behind: u64,
 }
 
@@ -156,9 +156,9 @@ pub struct RuledLimit {
     pub figure: String,
     /// The outcome.
     pub ruling: Ruling,
-    /// The figure of both commands; none if it is unknown.
+    /// The figure of both commands; none if the figure is unknown.
     pub compared: Option<Compared>,
-    /// If the limit is undecided because there is no interval: the reason.
+    /// The reason why the limit is undecided, if there is no interval.
     pub unknown: String,
     /// If a limit of all calls, of reads or of writes is exceeded: the calls that the new command makes more of, the largest
     /// increase first.
@@ -199,8 +199,8 @@ pub struct Run {
     pub user_ns: u64,
     /// CPU time in the kernel.
     pub system_ns: u64,
-    /// The largest resident memory of one process. `None` if it is hardly above the memory of `vectored` itself, which
-    /// the kernel counts as the command's.
+    /// The largest resident memory of one process. `None` if this is hardly above the memory of `vectored` itself. The kernel
+    /// counts the memory of `vectored` as the command's.
     pub peak_bytes: Option<u64>,
     /// Context switches.
     pub switches: u64,
@@ -257,7 +257,7 @@ pub struct File {
     pub path: String,
     /// How the file was run.
     pub as_what: FileUse,
-    /// SHA-256 of its content; `None` if it could not be read afterwards.
+    /// SHA-256 of the content of the file; `None` if the file could not be read afterwards.
     pub sha256: Option<String>,
 }
 
@@ -273,7 +273,7 @@ pub enum FileUse {
     Script,
 }
 
-/// A new command against the old one.
+/// A new command against the old command.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     /// The new command.
@@ -308,9 +308,9 @@ pub struct Difference {
 pub struct Compared {
     /// The name of the figure: `wall_ns`, `writes`.
     pub figure: String,
-    /// The old command's median. For `user_ns` and `system_ns` it is the mean, for a count the middle of its range.
+    /// The old command's median. For `user_ns` and `system_ns` the mean, for a count the middle of the range.
     pub old: f64,
-    /// The new command's value, likewise.
+    /// The new command's value, computed as `old`.
     pub new: f64,
     /// New divided by old: the robust mean of the ratios of the rounds. None with fewer than six rounds.
     pub ratio: Option<f64>,

@@ -310,7 +310,7 @@ static void saved_models(void)
         ",\"segment_ns\":22,\"large_segment_ns\":26,\"iovec_step_ns\":53,\"page_end_ns\":31"
         ",\"byte_ns\":0.07,\"copy_segment_ns\":2,\"copy_byte_ns\":0.02"
         ",\"copy_byte_uncached_ns\":0.08,\"staging_bytes\":4096,\"copy_thresholds\":[[2,900]]"
-        "}"
+        ",\"queue_thresholds\":{}}"
         "]}";
     char path[] = "/tmp/vectored-errors-XXXXXX";
     FILE *file = fdopen(mkstemp(path), "w");

@@ -25,8 +25,8 @@ pub struct Comparison {
     pub environment: Vec<EnvironmentDifference>,
     /// The smallest change that is reported: 0.02 is 2 %.
     pub called_from: f64,
-    /// Prior standard deviation, from run to run, of the logarithm of a technique's mean over cells. The
-    /// fewer the runs, the more it weighs.
+    /// Prior standard deviation, from run to run, of the logarithm of a technique's mean over cells. The fewer the runs, the
+    /// more this prior weighs.
     pub between_runs_sd: f64,
     /// The limit on the growth of times, as a share; `None` without a limit.
     pub limit: Option<f64>,
@@ -74,7 +74,7 @@ pub struct Compared {
     pub ratio: f64,
     /// Lower end of the 95 % interval of `ratio`, not adjusted for the number of comparisons.
     pub ratio_low: f64,
-    /// Upper end of that interval.
+    /// Upper end of the 95 % interval of `ratio`, not adjusted.
     pub ratio_high: f64,
     /// Two-sided p-value of "nothing changed", not adjusted.
     pub p: f64,
@@ -82,7 +82,7 @@ pub struct Compared {
     pub change: Change,
     /// As [`Comparison::limit`].
     pub limit: Option<f64>,
-    /// Whether it is kept: beyond it is a reported change that is at least so large.
+    /// Whether the limit is kept. A reported change beyond the limit breaks the limit.
     pub ruling: Option<Ruling>,
 }
 

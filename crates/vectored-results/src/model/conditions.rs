@@ -19,7 +19,8 @@ words! {
         Dsync = "dsync",
         /// The data and all metadata of the file, before each system call returns: `O_SYNC`.
         Sync = "sync",
-        /// Both, by one `fsync(2)` after each call of the technique, which is part of the timed call.
+        /// The data and all metadata, by one `fsync(2)` after each call of the technique. The timed call includes the
+        /// `fsync(2)`.
         Fsync = "fsync",
     }
 }
@@ -38,16 +39,16 @@ words! {
     }
 }
 
-/// The conditions that a cell is measured under, beside its list of segments. Cells are comparable only if they are
-/// equal. Properties that are found out later, such as the alignment for `O_DIRECT`, stand beside them.
+/// The conditions that a cell is measured under, beside its list of segments. Cells are comparable only if their conditions are
+/// equal. Properties that are found out later, such as the alignment for `O_DIRECT`, are no conditions.
 ///
 /// The sections of a report have this order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Conditions {
-    /// The target of the bytes, or the source of those that are read.
+    /// The target of the written bytes, or the source of the read bytes.
     pub target: Target,
-    /// The path, if a user named the target by one: the directory of a file or a socket; of a
-    /// [`Target::Remote`], its address.
+    /// The path, if a user named the target by a path: the directory of a file or a socket. For a [`Target::Remote`], the
+    /// address.
     pub path: Option<String>,
     /// Whether the bytes are written, read or copied.
     pub operation: Operation,
@@ -62,7 +63,7 @@ pub struct Conditions {
     pub pipe_bytes: Option<u32>,
     /// Whether a file is written or read past the page cache, with `O_DIRECT`.
     pub direct: bool,
-    /// The state of the page cache, for a file that is read or copied through it.
+    /// The state of the page cache, for a file that is read or copied through the cache.
     pub page_cache: Option<PageCache>,
     /// How durable each write to a file must be before the next call.
     pub sync: SyncMode,
@@ -73,10 +74,10 @@ pub struct Conditions {
     /// When the iovec array is filled.
     pub iovec_setup: IovecSetup,
     /// Transfers that asynchronous techniques keep in flight: 1 to [`MAX_QUEUE_DEPTH`](crate::model::MAX_QUEUE_DEPTH).
-    /// Synchronous ones have one at a time.
+    /// Synchronous techniques keep one in flight.
     pub queue_depth: u32,
-    /// Ranks of a cluster that start each sample together, each on a target of its own. Times are the times of the slowest
-    /// rank, from its own start to its own end. `None`: this process alone, or with a sampler of ranks all of them.
+    /// Ranks of a cluster that start each sample together, each on its own target. Times are the times of the slowest rank,
+    /// from its start to its end. `None`: only this process, or all ranks if the sampler has ranks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ranks: Option<u32>,
 }

@@ -9,10 +9,11 @@ use crate::model::target::Drain;
 
 /// A cost model for one set of conditions, with its regret.
 ///
-/// Its JSON has the fields of the [`CostModel`] beside the others, so that a program can load it as one.
+/// The JSON has the fields of the [`CostModel`] beside the other fields, so that a program can load the JSON as a
+/// [`CostModel`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FittedModel {
-    /// The conditions that it holds for.
+    /// The conditions that the model holds for.
     #[serde(flatten)]
     pub conditions: Conditions,
     /// How the target was emptied or filled. With a thread at the other end, times depend on two threads.
@@ -22,18 +23,17 @@ pub struct FittedModel {
     /// The numbers. The chunk policy is neither fitted nor measured.
     #[serde(flatten)]
     pub model: CostModel,
-    /// Copy thresholds by the model, as `[segment count, bytes]`: the longest segment that is worth
-    /// copying in a list of that many.
+    /// Copy thresholds by the model, as `[segment count, bytes]`: the longest segment that is worth copying in a list of so
+    /// many segments.
     pub copy_below_bytes: Vec<(usize, usize)>,
-    /// The longest segment that a queue copies when it is put in, by the model.
+    /// The longest segment that a queue copies when the segment is put in, by the model.
     pub queue_copy_below_bytes: usize,
     /// The bytes of messages that are worth copying together instead of making one more call, by the model.
     pub queue_join_below_bytes: usize,
-    /// Number of cells that its regret was computed in.
+    /// Number of cells in which the regret was computed.
     pub judged_cells: usize,
-    /// Regret of choosing by the model: time of its choice ÷ time of the best technique − 1, median over
-    /// cells. A model that was fitted to cells is judged by cross-validation: in each cell by a fit to
-    /// the others.
+    /// Regret of choosing by the model: time of the chosen technique ÷ time of the best technique − 1, median over cells. A
+    /// model that was fitted to cells is judged by cross-validation: in each cell by a fit to the other cells.
     pub regret_median: Option<f64>,
     /// Regret of choosing by the model: 95th percentile over cells.
     pub regret_p95: Option<f64>,

@@ -60,7 +60,7 @@ pub struct Reproduction {
     pub name: ExperimentName,
     /// Whether the experiment was smaller than published (`--quick`, or sizes chosen by the user).
     pub reduced: bool,
-    /// False if it was stopped before every row had all its repeats.
+    /// False if the experiment was stopped before every row had all its repeats.
     pub complete: bool,
     /// State of the page cache for the file that was read; hot if the experiment writes the file first.
     pub cache: PageCache,
@@ -142,7 +142,7 @@ pub struct Setting {
     pub sync: Option<SyncMode>,
     /// `st_blksize` of the file that is copied.
     pub st_blksize: Option<u64>,
-    /// Read-ahead of its device, in KiB.
+    /// Read-ahead of the device of the file, in KiB.
     pub read_ahead_kb: Option<u64>,
 }
 
@@ -205,13 +205,13 @@ pub struct ExperimentRow {
     /// What the row measures.
     #[serde(flatten)]
     pub key: RowKey,
-    /// The bytes copied, if not the whole file; 0 for an empty file. The time of an empty file is subtracted from the medians,
-    /// which are then scaled up to the whole file. Samples and `loops` are as measured.
+    /// The number of copied bytes, if not the whole file; 0 for an empty file. The time of an empty file is subtracted from the
+    /// medians, and the rest is scaled up to the whole file. Samples and `loops` are as measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub copied_bytes: Option<u64>,
     /// Number of calls, or passes, in a repeat.
     pub calls: Option<u64>,
-    /// Successful reads of a copy: not the last one, which found the end of the file.
+    /// Successful reads of a copy. The last read, which found the end of the file, is not counted.
     pub loops: Option<u64>,
     /// Number of repeats that were measured.
     pub repeats: usize,
@@ -256,14 +256,15 @@ impl ExperimentRow {
 /// One repeat of a row.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
-    /// Its times.
+    /// The times of this repeat.
     #[serde(flatten)]
     pub times: Times,
     /// See [`ExperimentRow::loops`].
     pub loops: Option<u64>,
     /// The passes of this repeat.
     pub pass_s: Vec<f64>,
-    /// Bytes of the file that were in the page cache when the copy began (after the eviction, if it was to be cold).
+    /// Bytes of the file that were in the page cache when the copy began. If the cache was to be cold, the copy began after the
+    /// eviction.
     pub resident_bytes: Option<u64>,
     /// Bytes that the copy read from storage devices (`ru_inblock`).
     pub fetched_bytes: Option<u64>,

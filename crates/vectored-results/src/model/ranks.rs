@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 pub const MAX_RANKS: u32 = 1 << 20;
 
-/// A rank whose median time is more than this many times the time of the median rank is a straggler, as the tasks in
-/// Ananthanarayanan et al., "Reining in the outliers in Map-Reduce clusters using Mantri", OSDI 2010.
+/// The limit for stragglers: the median time of the rank ÷ the time of the median rank is above this (as for tasks in
+/// Ananthanarayanan et al., "Reining in the outliers in Map-Reduce clusters using Mantri", OSDI 2010).
 pub const STRAGGLER: f64 = 1.5;
 
 /// One rank of a run.
@@ -13,38 +13,38 @@ pub const STRAGGLER: f64 = 1.5;
 pub struct Rank {
     /// The number of the rank, from 0.
     pub rank: u32,
-    /// The name of its node.
+    /// The name of the node of the rank.
     pub host: String,
-    /// Kernel release and version of its node.
+    /// Kernel release and version of the node.
     pub kernel: String,
-    /// Processor of its node.
+    /// Processor of the node.
     pub cpu: String,
-    /// The CPU that it was pinned to.
+    /// The CPU that the rank was pinned to.
     pub pinned_cpu: Option<usize>,
-    /// The median time of the rank ÷ the median time of the median rank: median over all cells and techniques that it sampled
-    /// with other ranks. `None` if there are none.
+    /// The median time of the rank ÷ the median time of the median rank: median over all cells and techniques that this rank
+    /// sampled with other ranks. `None` without such cells.
     pub slowdown: Option<f64>,
-    /// The share of its samples with other ranks in which it was the last to end.
+    /// The share of its samples with other ranks in which this rank was the last to end.
     pub last_share: Option<f64>,
-    /// In how many of `figures` it is a straggler.
+    /// The number of `figures` in which this rank is a straggler.
     pub straggles: u32,
-    /// The cells × techniques that it sampled with other ranks.
+    /// The cells × techniques that this rank sampled with other ranks.
     pub figures: u32,
 }
 
 /// The figures of the ranks of a cell with one technique.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RankFigures {
-    /// For each rank its own time of a call, from its own start to its own end: median over its samples.
+    /// For each rank the time of a call, from the start to the end of this rank: median over its samples.
     pub rank_median_ns: Vec<f64>,
-    /// For each rank its own time of a call: minimum over its samples.
+    /// For each rank the time of a call: minimum over its samples.
     pub rank_min_ns: Vec<f64>,
-    /// For each rank the share of the samples in which it was the last to end.
+    /// For each rank the share of the samples in which this rank was the last to end.
     pub rank_last_share: Vec<f64>,
     /// Calls of all ranks together in a second, by the time of the slowest rank: ranks ÷ `median_ns`.
     pub calls_per_s: f64,
     /// Bytes of all ranks together in a second, by the time of the slowest rank.
     pub bytes_per_s: f64,
-    /// The ranks whose median is more than [`STRAGGLER`] times the median of all ranks'.
+    /// The ranks whose median is more than [`STRAGGLER`] times the median of all ranks.
     pub stragglers: Vec<u32>,
 }

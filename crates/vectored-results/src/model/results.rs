@@ -36,7 +36,7 @@ pub struct Results {
     pub budget_s: f64,
     /// Seed of the order of samples and of the layout of buffers.
     pub seed: u64,
-    /// Lists a second of the program for which the run was made, if that was said.
+    /// Lists a second of the program for which the run was made, if the user gave this rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_per_s: Option<f64>,
     /// The techniques that compete.
@@ -47,14 +47,14 @@ pub struct Results {
     pub timer: Timer,
     /// The requested cells, in their order.
     pub cells: Vec<Cell>,
-    /// Cells that were measured between the requested ones.
+    /// Cells that were measured between the requested cells.
     pub refined_cells: Vec<Cell>,
     /// The crossovers: none if the fastest technique does not change within the measured range, several
     /// if it changes more than once.
     pub crossovers: Vec<Crossover>,
     /// Cost models, one for each set of conditions.
     pub cost_models: Vec<FittedModel>,
-    /// The ranks that measured, in their order. Empty if one process did.
+    /// The ranks that measured, in their order. Empty if one process measured.
     pub ranks: Vec<Rank>,
     /// Requested cells that were not measured, with the reason.
     pub left_out: Vec<LeftOut>,
@@ -100,14 +100,14 @@ pub struct Cell {
     pub segment_count: usize,
     /// Size of each segment, if all are equal; the bytes of a copy.
     pub segment_bytes: Option<usize>,
-    /// Sizes as runs of `[count, bytes]`, if they are mixed.
+    /// Sizes as runs of `[count, bytes]`, if the sizes are mixed.
     pub segment_sizes: Option<Vec<(usize, usize)>>,
-    /// The mix with its variable size, if this list is one of a sweep over that size.
+    /// The mix with its variable size, if the list belongs to a sweep over this size.
     pub swept_mix: Option<SweptMix>,
     /// The alignment of a file that was written or read with `O_DIRECT`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alignment: Option<DirectIo>,
-    /// File system of the target, if it is a file.
+    /// File system of the target, if the target is a file.
     pub file_system: Option<String>,
     /// The range of the file that was written before it was truncated or written again from its start, or
     /// the length of the file that was read.
@@ -126,23 +126,22 @@ pub struct Cell {
     pub floor_ns: f64,
     /// Floor samples by round.
     pub floor_samples_ns: Vec<f64>,
-    /// Samples of the floor under a second name, by round: the A/A control. Null in rounds without one.
+    /// Samples of the floor under a second name, by round: the A/A control. Null in rounds without an A/A sample.
     pub aa_samples_ns: Vec<Option<f64>>,
     /// The verdict.
     pub verdict: Verdict,
     /// Why the verdict is `open` or `close`. `None` if there is no rival.
     pub open_because: Option<OpenBecause>,
-    /// The simplest of the techniques that may be the fastest and whose bound is small enough, if the verdict is `close` or
-    /// `tie`.
+    /// If the verdict is `close` or `tie`: the simplest technique that may be the fastest and whose bound is small enough.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub choice: Option<TechniqueName>,
-    /// The bound of `choice`: it takes at most this share longer than the fastest, by the 95 % intervals.
+    /// The bound of `choice`: this technique takes at most this share longer than the fastest, by the 95 % intervals.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_most: Option<f64>,
     /// The fastest technique, if the verdict is `faster`.
     pub winner: Option<TechniqueName>,
-    /// The rival that ratios refer to: the one that takes less time than every other in the median round,
-    /// whatever the verdict. `None` without rounds.
+    /// The rival that ratios refer to: it takes less time than every other rival in the median round, whatever the verdict.
+    /// `None` without rounds.
     pub leader: Option<TechniqueName>,
     /// The noise floor: the largest difference within the 95 % interval of the A/A pair. No smaller
     /// difference is reported. `None` with too few rounds for an interval.
@@ -172,7 +171,7 @@ pub struct Refused {
 pub struct TechniqueResult {
     /// The technique.
     pub name: TechniqueName,
-    /// Whether it kept up to `queue_depth` lists in flight.
+    /// Whether the technique kept up to `queue_depth` lists in flight.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_flight: bool,
     /// Whether the technique was sampled in every round. A technique that is far or surely behind is sampled in at most every
@@ -190,20 +189,19 @@ pub struct TechniqueResult {
     pub cpu_median_ns: f64,
     /// `median_ns ÷ floor_ns − 1`.
     pub gather_tax: f64,
-    /// Median over the rounds of its time ÷ the leader's.
+    /// Median over the rounds of the technique's time ÷ the leader's time.
     pub ratio_to_leader: f64,
-    /// Lower end of the unadjusted 95 % interval of `ratio_to_leader`.
-    /// `None` while there are too few rounds for one.
+    /// Lower end of the unadjusted 95 % interval of `ratio_to_leader`. `None` while there are too few rounds for an interval.
     pub ratio_low: Option<f64>,
-    /// Upper end.
+    /// Upper end of the interval of `ratio_to_leader`.
     pub ratio_high: Option<f64>,
-    /// Median over the rounds of its time ÷ the floor's in the same round.
-    /// [`gather_tax`](TechniqueResult::gather_tax) uses the medians of each instead, which differs if the
-    /// speed of the machine changes during the run. `None` without rounds.
+    /// Median over the rounds of the technique's time ÷ the floor's time in the same round.
+    /// [`gather_tax`](TechniqueResult::gather_tax) divides the medians of both instead. The results differ if the speed of the
+    /// machine changes during the run. `None` without rounds.
     pub floor_ratio: Option<f64>,
     /// Lower end of the unadjusted 95 % interval of `floor_ratio`.
     pub floor_ratio_low: Option<f64>,
-    /// Upper end.
+    /// Upper end of the interval of `floor_ratio`.
     pub floor_ratio_high: Option<f64>,
     /// Samples by round; null if this technique was not sampled in a round.
     pub samples_ns: Vec<Option<f64>>,
@@ -246,19 +244,19 @@ pub struct Crossover {
     pub conditions: Conditions,
     /// Segments in the lists.
     pub segment_count: usize,
-    /// The mix, if the size is the size of one of its runs.
+    /// The mix, if `at_bytes` is the size of one run of the mix.
     pub swept_mix: Option<SweptMix>,
     /// The technique that is faster for smaller segments.
     pub below: TechniqueName,
     /// The technique that is faster for larger segments.
     pub above: TechniqueName,
-    /// The size at which both take the same time.
+    /// The size at which both techniques take the same time.
     pub at_bytes: f64,
     /// Lower end of the interval of `at_bytes`.
     pub low_bytes: f64,
-    /// Upper end.
+    /// Upper end of the interval of `at_bytes`.
     pub high_bytes: f64,
-    /// From this size to `tie_high_bytes` the two differ by no more than the tie zone.
+    /// From this size to `tie_high_bytes`, both techniques differ by no more than the tie zone.
     pub tie_low_bytes: f64,
     /// See `tie_low_bytes`.
     pub tie_high_bytes: f64,

@@ -73,7 +73,7 @@ impl Target {
     }
 }
 
-/// How a target that fills up was emptied, or one that runs dry was filled.
+/// How a target that fills up was emptied, or how a source that runs dry was filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Drain {
@@ -84,7 +84,7 @@ pub enum Drain {
     ReaderThread,
     /// A thread on another CPU writes during the sample.
     WriterThread,
-    /// A thread on another CPU writes and one reads during the sample: of copies.
+    /// For copies: during the sample, a thread on another CPU writes, and a thread reads.
     BothThreads,
     /// Another program reads or writes at its own pace.
     Peer,
