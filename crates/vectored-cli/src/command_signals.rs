@@ -1,12 +1,13 @@
 //! Signals while a command runs: the command gets the signals, and this program ends afterwards.
 
 use std::cell::Cell;
+use std::io::{self, IsTerminal};
+use std::iter;
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::{Builder, JoinHandle, sleep};
 use std::time::{Duration, Instant};
-use std::{io, iter};
 
 use anyhow::Context;
 use rustix::process::{Pid, Signal, kill_process};
@@ -22,6 +23,8 @@ const WATCHED: [i32; 4] = [SIGINT, SIGQUIT, SIGTERM, SIGHUP];
 pub struct CommandSignals {
     /// Whether a signal has arrived and was not handled yet, for each of [`WATCHED`].
     arrived: [Arc<AtomicBool>; WATCHED.len()],
+    /// Whether a SIGINT was among the signals taken.
+    is_interrupted: Arc<AtomicBool>,
     /// Whether the command has ended with all that it started. A signal then ends this program.
     is_over: Arc<AtomicBool>,
 }
@@ -65,7 +68,11 @@ impl CommandSignals {
 
     fn take(&self) -> impl Iterator<Item = i32> {
         let all = iter::zip(WATCHED, &self.arrived);
-        all.filter_map(|(signal, arrived)| arrived.swap(false, Ordering::SeqCst).then_some(signal))
+        let taken = all.filter(|(_, arrived)| arrived.swap(false, Ordering::SeqCst));
+        taken.map(|(signal, _)| signal).inspect(|signal| {
+            self.is_interrupted
+                .fetch_or(*signal == SIGINT, Ordering::SeqCst);
+        })
     }
 }
 
@@ -119,6 +126,10 @@ impl Running {
             sleep(Duration::from_millis(1));
         }
         let outcome = self.waiter.join().expect("waiting cannot panic");
+        if self.signals.is_interrupted.load(Ordering::SeqCst) && io::stderr().is_terminal() {
+            // The terminal shows ^C without a line break.
+            eprintln!();
+        }
         self.signals.is_over.store(true, Ordering::SeqCst);
         let status = outcome.context("cannot wait for the command")?;
         Ok((status, self.is_stopped.get()))

@@ -30,12 +30,17 @@ pub fn document(report: &HostReport) -> Document {
 pub fn machine_in_words(host: &Host) -> String {
     let mut parts = vec![host.cpu.model.clone()];
     parts.push(words::count(host.cpu.allowed_cpus.len(), "CPU"));
-    parts.push(words::memory(host.memory_bytes));
+    parts.extend(memory(host));
     parts.extend(host.virtualization.clone());
     parts.push(system(host));
     let directory = host.directory.as_ref();
     parts.extend(directory.map(|of| format!("{} at {}", of.file_system, of.path)));
     parts.join(", ")
+}
+
+/// A size of 0 is unknown.
+fn memory(host: &Host) -> Option<String> {
+    (host.memory_bytes > 0).then(|| words::memory(host.memory_bytes))
 }
 
 /// `Linux 6.18.0 x86_64`. The kernel's build date is in the JSON only.
@@ -77,16 +82,16 @@ fn properties(host: &Host) -> Vec<Line> {
         let options = of.mount_options.as_deref().unwrap_or("unknown");
         format!("{}, {}, mounted {options}", of.path, of.file_system)
     });
-    let cpus = cpu.allowed_cpus.len();
+    let cpus = words::count(cpu.allowed_cpus.len(), "CPU");
     let tcp = (host.tcp_send_buffer_bytes, host.tcp_receive_buffer_bytes);
     let unix = (host.unix_send_buffer_bytes, host.unix_receive_buffer_bytes);
     vec![
         ("host", Some(host.name.clone())),
         ("system", Some(host.system.clone())),
         ("kernel", Some(host.kernel.clone())),
-        ("processor", Some(format!("{}, {cpus} CPUs", cpu.model))),
+        ("processor", Some(format!("{}, {cpus}", cpu.model))),
         ("caches", joined(caches.join(", "))),
-        ("memory", Some(words::memory(host.memory_bytes))),
+        ("memory", memory(host)),
         ("virtualization", host.virtualization.clone()),
         ("governor", cpu.governor.clone()),
         ("mitigations", joined(mitigations.join(", "))),

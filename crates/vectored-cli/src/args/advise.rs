@@ -65,7 +65,7 @@ pub enum Source {
 #[command(after_long_help = AFTER, override_usage = USAGE)]
 pub struct AdviseArgs {
     /// Logs written by strace, also with -ff, also compressed by gzip; - is standard input
-    #[arg(value_name = "LOG", required_unless_present_any = ["command", "pid", "cgroup", "merge"])]
+    #[arg(value_name = "LOG")]
     pub trace: Vec<PathBuf>,
 
     /// Run this command and watch its calls

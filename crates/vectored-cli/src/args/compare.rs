@@ -55,13 +55,7 @@ pub struct CompareArgs {
     pub result: Vec<ResultName>,
 
     /// New results, which are compared with the base
-    #[arg(
-        long,
-        value_name = "RESULT",
-        num_args = 1..,
-        required_unless_present = "machines",
-        conflicts_with = "machines"
-    )]
+    #[arg(long, value_name = "RESULT", num_args = 1.., conflicts_with = "machines")]
     pub against: Vec<ResultName>,
 
     /// Show crossovers of several machines side by side

@@ -20,8 +20,9 @@ SIGINT or SIGTERM.";
 
 /// Show the limits and features of this machine: iovec limits, io_uring, O_DIRECT
 ///
-/// An io_uring and a file with O_DIRECT are tried, with an unnamed file in the directory. The report gives the reason
-/// for anything it cannot determine. Nothing is saved, and no file is left in the directory.
+/// An io_uring and a file with O_DIRECT are tried, with an unnamed file in the directory. The report says why
+/// io_uring or O_DIRECT cannot be used, and 'unknown or none' for the rest. Nothing is saved, and no file is left in the
+/// directory.
 #[derive(Args, Debug)]
 #[command(after_long_help = AFTER)]
 pub struct HostArgs {

@@ -34,6 +34,14 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
     let notes = Notes {
         quiet: args.saving.quiet,
     };
+    let is_watch = !args.pid.is_empty() || args.cgroup.is_some();
+    if args.trace.is_empty() && args.command.is_empty() && args.merge.is_empty() && !is_watch {
+        // The error of clap would ask for a log only.
+        return Err(Failure::usage(
+            "nothing to analyse: name a log of strace (vectored advise LOG), a command to run (vectored advise -- \
+             COMMAND), or a running process (vectored advise -p PID)",
+        ));
+    }
     let mut outputs = Outputs::check(&args.output, &inputs(args)?)?;
     // Standard output belongs to the command, unless `--output` is given.
     outputs.is_aside = !args.command.is_empty() && args.output.output.is_none();

@@ -31,6 +31,11 @@ struct Shown {
 }
 
 pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
+    if args.against.is_empty() && !args.machines {
+        return Err(Failure::usage(
+            "nothing to compare with: name the new results with --against, or add --machines to show these side by side",
+        ));
+    }
     let names = [&args.result[..], &args.against].concat();
     let inputs = paths(&names, Some(ResultKind::Measure))?;
     let mut outputs = Outputs::check(&args.output, &inputs)?;

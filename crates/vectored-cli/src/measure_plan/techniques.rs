@@ -37,7 +37,7 @@ fn named_techniques(args: &MeasureArgs) -> Result<Vec<TechniqueName>, Failure> {
         }
         let what = match technique(name) {
             Some(_) => format!("technique '{name}' is not available with --operation {operation}"),
-            None => format!("technique '{name}' is unknown on {}", std::env::consts::OS),
+            None => format!("there is no technique '{name}' on this system"),
         };
         let mut sorted: Vec<_> = offered().collect();
         sort::sort_by_key(&mut sorted, |one| !one.usual);

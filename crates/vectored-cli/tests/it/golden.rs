@@ -41,8 +41,8 @@ fn cells_that_no_named_technique_suits_are_left_out_and_named() {
     let bench = Bench::new();
     let words = "--technique mmap --segments 16 --sizes 64";
     let stderr = stderr_of(&mut bench.synthetic_with(words), 0);
-    let reason = "not measured (mmap is for files only: use another --target, or another --technique): 16 × 64 B \
-                  on pipe";
+    let reason = "not measured (mmap is for files only: use --target file or file-overwrite, or another \
+                  --technique): 16 × 64 B on pipe";
     assert!(stderr.contains(reason), "{stderr}");
     assert!(!stderr.contains("--sizes, given both"), "{stderr}");
     let results = bench.only_result();

@@ -11,7 +11,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
-use crate::support::{Bench, MACHINE, stdout_of};
+use crate::advise::costs;
+use crate::support::{Bench, MACHINE, needs_strace, stdout_of};
 
 /// The output of a command on a terminal of this width.
 fn on_terminal(command: Command, columns: u16) -> String {
@@ -135,4 +136,17 @@ fn a_copy_whose_input_is_silent_says_so() {
     assert!(text.contains("\r5 B, "), "{text:?}");
     assert_eq!(status.signal(), Some(2), "{text:?}");
     assert!(!bench.work().join("to").exists());
+}
+
+#[test]
+fn a_report_begins_on_a_line_of_its_own_after_ctrl_c() {
+    needs_strace!();
+    let bench = Bench::new();
+    fs::write(bench.work().join("costs.json"), costs()).unwrap();
+    let mut command = bench.std_vectored();
+    command.args("advise --source strace --costs costs.json -- sh -c".split(' '));
+    command.arg("printf ready; sleep 1");
+    let (text, status) = on_terminal_until(command, 80, Some("ready"));
+    assert!(text.starts_with("ready\n"), "{text:?}");
+    assert_eq!(status.code(), Some(0), "{text}");
 }

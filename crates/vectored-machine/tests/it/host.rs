@@ -17,7 +17,7 @@ const KNOWN: &str = r#"{"schema":"vectored-host/1","vectored_version":"0.0.0","h
 
 /// A machine that tells as little as it can.
 const SECRETIVE: &str = r#"{"schema":"vectored-host/1","vectored_version":"0.0.0","host":
-{"name":"","system":"Linux x86_64","kernel":"6.18.0 #1 SMP","cpu":{"model":"","allowed_cpus":[],"mitigations":[]},
+{"name":"","system":"Linux x86_64","kernel":"6.18.0 #1 SMP","cpu":{"model":"","allowed_cpus":[0],"mitigations":[]},
 "memory_bytes":0,"iov_max":0,"directory":{"path":"/srv/data","file_system":"unknown","free_bytes":0,"st_blksize":0},
 "warnings":["the machine is busy"]},"timer":{"clock":"CLOCK_MONOTONIC","step_ns":20,"reading_ns":24.7,
 "empty_loop_ns":0.3},"io_uring":{"unknown":"the sysctl kernel.io_uring_disabled is 2"},"direct_io":{"open":"EINVAL",

@@ -90,8 +90,8 @@ pub(super) trait Scope {
 
 pub(super) struct Ended<L> {
     pub(super) number: u64,
-    /// The moved bytes, or the error that ended the list early.
-    pub(super) moved: io::Result<u64>,
+    pub(super) moved: u64,
+    pub(super) error: Option<io::Error>,
     pub(super) list: L,
 }
 
@@ -126,17 +126,18 @@ pub(super) fn run<S: Scope>(
         while let Some(Ended {
             number,
             moved,
+            error,
             list,
         }) = ended
         {
             over.push_back(list);
-            if moved
-                .as_ref()
-                .is_ok_and(|moved| *moved == bytes_of[number as usize])
-            {
+            let bytes = bytes_of[number as usize];
+            if error.is_none() && moved == bytes {
                 on_event(Event::Ended(number));
-            } else {
-                failed.get_or_insert_with(|| moved.err().unwrap_or_else(ended_early));
+            } else if failed.is_none() {
+                let error = error.unwrap_or_else(ended_early);
+                let text = format!("list {number}: after {moved} of {bytes} bytes: {error}");
+                failed = Some(io::Error::new(error.kind(), text));
             }
             ended = scope.take_ended();
         }

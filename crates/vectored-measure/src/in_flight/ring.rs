@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 use std::{io, thread};
 
+use vectored::SegmentQueue;
 use vectored::queue::QueuePolicy;
 use vectored::uring::{Buffer, Completion, Data, Ring, SharedDescriptor};
-use vectored::{SegmentQueue, TransferError};
 
 use crate::in_flight::engine::{
     self, Ended, Event, MAX_REFUSALS, PAUSE, Place, Scope, cannot_wait,
@@ -90,9 +90,14 @@ fn ended<B>(done: Completion<B>) -> Ended<Data<B>> {
     if let Data::Queue(queue) = &mut list {
         queue.clear();
     }
+    let (moved, error) = match done.result {
+        Ok(moved) => (moved, None),
+        Err(error) => (error.transferred(), Some(error.into_io_error())),
+    };
     Ended {
         number: done.token,
-        moved: done.result.map_err(TransferError::into_io_error),
+        moved,
+        error,
         list,
     }
 }

@@ -2,7 +2,7 @@
 
 use vectored_report::words;
 use vectored_results::model::{
-    AXES, Axis, Cache, CellSpec, Operation, PageCache, SyncMode, Target, TechniqueName,
+    AXES, Axis, Cache, CellSpec, Conditions, Operation, PageCache, SyncMode, Target, TechniqueName,
 };
 
 use crate::measure::sampler::MAX_COLD_CALL_BYTES;
@@ -104,9 +104,22 @@ fn techniques(spec: &CellSpec, rivals: &[TechniqueName]) -> Option<String> {
         .iter()
         .filter_map(|rival| Some(format!("{rival} {}", ends_refusal(*rival, asked)?)))
         .collect();
-    let from = if asked.operation == Operation::Copy { "--from or " } else { "" };
+    let works = |target: &&Target| {
+        let conditions = Conditions::write(**target);
+        let mut rivals = rivals.iter();
+        rivals.any(|rival| refusal(*rival, &conditions).is_none())
+    };
+    let working = |offered: &[Target]| {
+        let names: Vec<&str> = offered.iter().filter(works).map(|of| of.name()).collect();
+        format!("--target {}", names.join(" or "))
+    };
+    let ends = match asked.operation {
+        Operation::Copy => "another --from or --target".to_owned(),
+        Operation::Read => working(&Target::READABLE),
+        Operation::Write => working(&Target::NAMED),
+    };
     Some(format!(
-        "{}: use another {from}--target, or another --technique",
+        "{}: use {ends}, or another --technique",
         limits.join(", ")
     ))
 }

@@ -128,7 +128,9 @@ fn check_errors<Q: ListQueue>() {
     let mut list = |number: u64| &segments[number as usize][..];
     let place = Place::Offset(0);
     let refused = queue.write(read_only.as_fd(), place, LISTS, &mut list, &mut |_| ());
-    assert_eq!(refused.unwrap_err().raw_os_error(), Some(libc::EBADF));
+    let refused = refused.unwrap_err().to_string();
+    let told = format!("list 0: after 0 of {BYTES} bytes: Bad file descriptor");
+    assert!(refused.starts_with(&told), "{refused}");
     write(&mut queue, &written, &right, &mut |_| ());
     let mut there = vec![0; LISTS as usize * BYTES];
     written.read_exact_at(&mut there, 0).unwrap();
@@ -139,12 +141,16 @@ fn check_errors<Q: ListQueue>() {
             .flat_map(|one| one.to_vec())
             .collect::<Vec<_>>()
     );
-    short.set_len(3 * BYTES as u64 + 1).unwrap();
+    let last = LISTS - 1;
+    short.set_len(last * BYTES as u64 + 1).unwrap();
     let mut landing = buffers(|_| 0);
     let mut segments: Vec<[&mut [u8]; 1]> = landing.iter_mut().map(|one| [&mut one[..]]).collect();
     let lists = segments.iter_mut().map(|list| &mut list[..]).collect();
     let ended = queue.read(short.as_fd(), place, LISTS, lists, &mut |_| ());
-    assert_eq!(ended.unwrap_err().kind(), ErrorKind::UnexpectedEof);
+    let ended = ended.unwrap_err();
+    assert_eq!(ended.kind(), ErrorKind::UnexpectedEof);
+    let told = format!("list {last}: after 1 of {BYTES} bytes: ");
+    assert!(ended.to_string().starts_with(&told), "{ended}");
 }
 
 #[test]

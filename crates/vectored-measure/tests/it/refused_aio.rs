@@ -28,11 +28,13 @@ pub fn refusing<T: Send + 'static>(
 #[test]
 fn a_refused_queue_is_an_error_that_names_the_remedy() {
     let aio = "allow io_setup, io_submit, io_getevents and io_destroy there";
-    let limit = "raise the sysctl fs.aio-max-nr";
+    let most = std::fs::read_to_string("/proc/sys/fs/aio-max-nr").unwrap();
+    let limit = format!("may have {}: raise the sysctl fs.aio-max-nr", most.trim());
     for (call, errno, remedy) in [
         (libc::SYS_io_setup, libc::ENOSYS, aio),
         (libc::SYS_io_setup, libc::EPERM, aio),
-        (libc::SYS_io_setup, libc::EAGAIN, limit),
+        (libc::SYS_io_setup, libc::EAGAIN, &limit[..]),
+        (libc::SYS_io_setup, libc::ENOMEM, "no memory"),
         // A sandbox that allows only io_setup(2).
         (libc::SYS_io_submit, libc::ENOSYS, aio),
         (libc::SYS_io_getevents, libc::EPERM, aio),

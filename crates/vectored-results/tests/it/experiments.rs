@@ -449,6 +449,10 @@ fn findings_say_only_what_their_intervals_carry() {
         assert!(finding.contains(words), "{line}: {finding}");
     }
     assert!(!copies(PageCache::Hot).finding.contains("ead-ahead"));
+    let mut alone = elements(0.1);
+    alone.rows.retain(|row| row.key.technique == "writev");
+    conclude(&mut alone);
+    assert_eq!(alone.finding, "");
     let none = experiment(ExperimentName::Apue35, Setting::default(), Vec::new());
     assert_eq!(none.finding, "");
     assert_eq!(chart(beside(Some(4), 8192)).marks, []);

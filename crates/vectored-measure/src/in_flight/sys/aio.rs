@@ -20,6 +20,7 @@ use std::thread;
 
 use libc::{SYS_io_destroy, SYS_io_getevents, SYS_io_setup, SYS_io_submit, iovec, syscall};
 use vectored::limits::iov_max;
+use vectored_machine::platform::system_names::kernel_text;
 
 use crate::in_flight::engine::{
     self, Ended, Event, ListQueue, MAX_REFUSALS, PAUSE, Place, ReadList, Scope, WriteList,
@@ -307,7 +308,8 @@ impl AioScope<'_> {
         let slot = &mut self.queue.slots[index];
         self.over.push_back(Ended {
             number: slot.number,
-            moved: error.map_or(Ok(slot.moved), Err),
+            moved: slot.moved,
+            error,
             list: std::mem::take(&mut slot.list),
         });
         self.queue.free.push(index);
@@ -407,13 +409,21 @@ fn unavailable(depth: u32, error: io::Error) -> io::Error {
         libc::EPERM | libc::EACCES | libc::ENOSYS => {
             "a sandbox forbids it, as seccomp profiles of containers do, or the kernel was built without it: allow \
              io_setup, io_submit, io_getevents and io_destroy there"
+                .to_owned()
         }
         libc::EAGAIN => {
-            "the queues of all processes have as many transfers as they may: raise the sysctl fs.aio-max-nr, or use a \
-             smaller depth"
+            let [has, may_have] = ["nr", "max-nr"].map(|name| {
+                let text = kernel_text(&format!("/proc/sys/fs/aio-{name}"));
+                text.map_or_else(|_| "unknown".to_owned(), |text| text.trim().to_owned())
+            });
+            format!(
+                "all processes together have queues for {has} transfers, and may have {may_have}: raise the sysctl \
+                 fs.aio-max-nr, or use a smaller depth"
+            )
         }
-        libc::EINVAL => "the depth must be between 1 and 32,768",
-        _ => "use a smaller depth, or another technique",
+        libc::ENOMEM => "there is no memory for the queue: use a smaller depth".to_owned(),
+        libc::EINVAL => "the depth must be between 1 and 32,768".to_owned(),
+        _ => "use a smaller depth, or another technique".to_owned(),
     };
     let what = "cannot make a queue of Linux native AIO for a depth of";
     io::Error::new(error.kind(), format!("{what} {depth}: {error}: {remedy}"))

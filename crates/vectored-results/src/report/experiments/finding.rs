@@ -139,6 +139,8 @@ fn crossovers(experiment: &Reproduction) -> Vec<String> {
             crossover.at_bytes, crossover.low_bytes, crossover.high_bytes,
         )
     });
-    let then = "in 2001 the crossover lay between 100 and 200 B".to_owned();
-    here.chain([then]).collect()
+    let mut ratios = experiment.ratios.iter();
+    let is_beside = ratios.any(|ratio| ratio.measure == Measure::Cpu);
+    let then = is_beside.then(|| "in 2001 the crossover lay between 100 and 200 B".to_owned());
+    here.chain(then).collect()
 }
