@@ -44,8 +44,8 @@ impl Bench {
     }
 
     /// Any program, in the directories of this test. The program inherits only the variables that find programs and
-    /// files. It inherits no signals that a shell lets its background jobs ignore, except SIGHUP: the tests go on
-    /// under nohup(1).
+    /// files. Signals that the caller ignores (a shell ignores some for its background jobs) have their default action
+    /// in the program. SIGHUP alone stays ignored, so that the tests survive under nohup(1).
     pub fn program(&self, name: &str) -> Command {
         let kept = ["PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH"];
         let kept = kept.map(|name| Some((name, std::env::var_os(name)?)));

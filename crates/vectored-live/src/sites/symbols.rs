@@ -99,12 +99,12 @@ impl Symbols {
             .collect()
     }
 
-    /// Where the call of a frame leads; `None` if that depends on a register.
+    /// Where the call of a frame leads. `None` if the call goes through a register whose value at the call is unknown.
     fn called(&self, program: &Program, frame: &Frame) -> Option<Leads> {
         let module = &frame.module;
         let code = module.data(frame.end.checked_sub(6)?, 6)?;
         let target = next_to(frame.end, &code[2..])?;
-        // The address was loaded into a register that functions restore.
+        // The address was loaded into a register that a callee saves.
         let kept = |register: u8| match program.find(frame.kept(register)?)? {
             (module, _) if module.owner == Owner::Runtime => Some(Leads::Runtime),
             (module, address) => self.target(program, module, address),

@@ -152,7 +152,8 @@ impl DescriptorSampler<'_> {
             proof_calls: 0,
         };
         let room = from.max_calls.min(match (to.drain, known_room) {
-            // The thread that fills the source would wait for the thread that empties the target, and the reverse.
+            // A thread fills the source, and the measuring thread empties the target between samples: each would wait for the
+            // other.
             (Some(Drain::BetweenSamples), _) if from.drain == Some(Drain::WriterThread) => 0,
             (Some(Drain::BetweenSamples), Some(room)) => room,
             (Some(Drain::BetweenSamples), None) => {

@@ -39,7 +39,7 @@ pub struct Reader<R> {
     threads: ThreadTracker,
     unfinished: UnfinishedCalls,
     counts: Counts,
-    /// The thread whose line was interrupted by a message that strace attached to another thread.
+    /// The thread whose line was interrupted by strace's message `Process N attached`, which is about thread N.
     broken_off: Option<u32>,
     /// Whether the current line is in the table that `-C` appends.
     in_summary: bool,

@@ -99,7 +99,7 @@ fn a_list_of_more_than_28_kib_goes_into_a_pipe_in_chunks() {
     ] {
         assert_eq!(calls_of(&whole), [28_672]);
     }
-    // The last chunk may be half as long again, but the first of two chunks is not.
+    // The last chunk may be up to 1.5 times as long as the others. If more is left, a chunk of the usual length comes first.
     assert_eq!(calls_of(&[28_673]), [8192, 8192, 8192, 4097]);
     assert_eq!(calls_of(&[1000; 29]), [8192, 8192, 8192, 4424]);
     assert_eq!(calls_of(&[2500; 13]), [8192, 8192, 8192, 7924]);

@@ -57,7 +57,7 @@ impl SharedDescriptor {
 }
 
 impl Descriptor {
-    /// No descriptor: the owner of the transfer was dropped.
+    /// No descriptor: the transfer has not begun, or has ended and the owner of its descriptor was dropped.
     pub(super) const NONE: Descriptor = Descriptor(Owner::None);
 
     /// The descriptor, and its kind as far as that is known.

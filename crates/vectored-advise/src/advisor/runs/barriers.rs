@@ -27,9 +27,10 @@ impl Call {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Class {
     Own,
-    /// The log lacks information; the program may have done nothing.
+    /// The log lacks information; the program may have done nothing that prevents a merge.
     OfTheLog,
-    /// Another thread or process set the barrier. The own thread makes no call before the barrier.
+    /// Another thread or process set the barrier. The thread whose calls are counted makes no call there, so it cannot
+    /// empty its buffer first.
     Elsewhere,
     /// A library may have made the call, so that no line of the program names the call.
     Implicit,
