@@ -32,6 +32,13 @@ impl RunFiles {
         }
     }
 
+    /// Notes that a finding counts writes to a file. A file that was only read stays unwritten.
+    pub(crate) fn count(&mut self, name: &str) {
+        if let Some(is_counted) = self.written.get_mut(name) {
+            *is_counted = true;
+        }
+    }
+
     pub fn link(&mut self, from: &[u8], to: &[u8]) {
         if self.links.len() < NAMES_MAX {
             self.links.push((unescaped(from), unescaped(to)));

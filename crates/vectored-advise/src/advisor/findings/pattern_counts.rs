@@ -1,9 +1,10 @@
 //! The findings of a log, counted by pattern.
 
-use vectored_machine::model::DescriptorKind;
+use vectored_machine::model::{DescriptorKind, Operation};
 use vectored_report::sort;
 
 use crate::advisor::findings::buffers::Buffers;
+use crate::advisor::findings::price::operation_of;
 use crate::advisor::findings::stream_writes::StreamWrites;
 use crate::advisor::findings::tallies::{FILES_APART, Tallies};
 use crate::advisor::name_table::NameTable;
@@ -279,9 +280,10 @@ impl PatternCounts {
             if reason.is_some_and(Barrier::is_of_the_log) {
                 key.grade = Grade::Unknown;
             }
-            if reason.is_none() && key.target == DescriptorKind::File {
+            let is_write = operation_of(&key) == Operation::Write;
+            if reason.is_none() && key.target == DescriptorKind::File && is_write {
                 let names = tally.files.iter().filter_map(|file| file.path.as_ref());
-                names.for_each(|name| into.files.write(name.as_bytes(), true));
+                names.for_each(|name| into.files.count(name));
             }
             bound(&mut tally);
             let reason = reason.map(|reason| reason.in_words(max_delay_ns));

@@ -39,9 +39,18 @@ openat(AT_FDCWD</w>, "\303\244\"\\", O_WRONLY) = 4</w/\303\244"\\>; write(4</w/\
 
 #[test]
 fn a_file_is_counted_if_a_finding_has_some_of_its_writes() {
-    for (calls, expected) in [("O; W", false), ("O; W; W", true)] {
-        let files = tallies_of(calls).files;
-        assert_eq!(files.written().next().unwrap().1, expected, "{calls}");
+    for (calls, expected) in [
+        ("O; W", &[false][..]),
+        ("O; W; W", &[true]),
+        ("O; R; R", &[]),
+        ("O; 3 × R; lseek(3</tmp/f>, 0, SEEK_CUR) = 60; W", &[false]),
+        ("O; seek 3 9; R; seek 3 70; R", &[]),
+        ("O; seek 3 9; W; seek 3 70; W", &[true]),
+    ] {
+        let tallies = tallies_of(calls);
+        assert!(tallies.counted().count() == 1 || calls == "O; W", "{calls}");
+        let counted: Vec<bool> = tallies.files.written().map(|file| file.1).collect();
+        assert_eq!(counted, expected, "{calls}");
     }
     // The events may be in any log.
     let mut analysis = Analysis::new(whole());
