@@ -41,7 +41,7 @@ pub(crate) struct PatternCounts {
 #[derive(Debug, Default)]
 struct Entry {
     counts: Counts,
-    /// If the entry stands for any file: the number of files with an entry of their own.
+    /// If the entry stands for any file: the number of files with an entry of their own, or `FILES_APART + 1`.
     apart: u32,
 }
 
@@ -159,12 +159,14 @@ impl PatternCounts {
             return places;
         }
         if !self.entries.contains_key(&key) {
+            // A further file gets no entry of its own.
+            let is_full = self.entries.len() >= PATTERNS_MAX;
             let apart = &mut self.entries[any_file as usize].apart;
-            let is_apart = key.0.target != DescriptorKind::File || *apart < FILES_APART;
-            *apart = apart.saturating_add(1);
-            if !is_apart {
+            if key.0.target == DescriptorKind::File && *apart >= FILES_APART {
+                *apart = FILES_APART + 1;
                 return places;
             }
+            *apart += u32::from(!is_full);
         }
         places.insert(0, self.place_of(key));
         places.dedup();

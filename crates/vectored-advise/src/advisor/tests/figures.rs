@@ -195,6 +195,26 @@ fn many_files_of_several_logs_are_one_finding() {
     }
 }
 
+/// A log with as many patterns as are counted separately.
+#[test]
+fn a_file_without_a_place_of_its_own_counts_no_file_again() {
+    let part = |name: &str| format!("open 3 /{name}; 3 × write 3 20; close 3");
+    let others = (0..2048).map(|number| format!("exec /bin/p{number}; {}", part("o")));
+    let others: Vec<String> = others.collect();
+    let calls = [
+        &format!("exec /bin/a; {}", part("a")),
+        &*others.join("; "),
+        "exec /bin/a",
+        &*vec![part("b"); 20].join("; "),
+    ];
+    let tallies = tallies_of(&calls.join("; "));
+    let found = tallies.counted().filter(|(key, _)| key.program == "a");
+    let found: Vec<_> = found
+        .map(|(key, tally)| (key.file.as_deref(), tally.calls))
+        .collect();
+    assert_eq!(found, [(Some("/a"), 3)]);
+}
+
 /// If a finding has many files, it names the files with the most calls.
 #[test]
 fn processes_openings_and_files_are_counted() {
