@@ -6,7 +6,7 @@ use vectored_report::{visible, words};
 
 use crate::advisor::operation_of;
 use crate::advisor::wording::sentences::reads_streams;
-use crate::model::{Advisory, FindingKey, Grade, Watched};
+use crate::model::{Advisory, FindingKey, Watched};
 use crate::report::figures::{seconds, shortened, span};
 use crate::report::rows::{SHOWN_CHARACTERS, SHOWN_SENTENCE, is_lack_of_the_log};
 
@@ -70,8 +70,14 @@ pub(super) fn notes(advisory: &Advisory) -> Vec<String> {
                      `vectored versus` measures what an edit saves."
                 .to_owned(),
         });
+        let is_stream = |target| {
+            matches!(
+                target,
+                DescriptorKind::Pipe | DescriptorKind::Unix | DescriptorKind::Tcp
+            )
+        };
         let mut findings = advisory.findings.iter();
-        if findings.any(|one| one.key.grade == Grade::ReadsAhead || reads_streams(&one.tally)) {
+        if findings.any(|one| is_stream(one.key.target) || reads_streams(&one.tally)) {
             notes.push(
                 "A faster reader of a pipe or socket may find less at once: more such reads after an edit are no failure."
                     .to_owned(),
