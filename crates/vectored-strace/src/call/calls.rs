@@ -33,16 +33,18 @@ pub(crate) fn sync(body: Body<'_>) -> Found<'_> {
     Ok(Some(Action::Sync(Some(body.arguments().descriptor()?))))
 }
 
-/// A call that asks for a file: `fstat(3, …)`. If the call has a path: `stat("x", …)`, `newfstatat(AT_FDCWD, "x", …)`,
-/// `access("x", F_OK)`. `None` if the arguments cannot be read.
-pub(crate) fn ask(body: Body<'_>, has_path: bool, sees_size: bool) -> Found<'_> {
+/// A call that asks for a file: `fstat(3, …)`. If the argument `path` is a path: `stat("x", …)`, `access("x", F_OK)`,
+/// `newfstatat(AT_FDCWD, "x", …)`. `None` if the arguments cannot be read.
+pub(crate) fn ask(body: Body<'_>, path: Option<usize>, sees_size: bool) -> Found<'_> {
     let start = body.arguments();
     let mut file = Place::of_path(b"");
-    if has_path {
-        let Ok(found) = place(&mut { start }) else {
-            return Ok(None);
+    if let Some(path) = path {
+        // Without a path, `getxattr(0x7ffe, "user.x", …)` has a string at another place.
+        let begins_with_path = start.rest().starts_with(b"\"");
+        file = match place(&mut { start }) {
+            Ok(found) if begins_with_path == (path == 0) => found,
+            _ => return Ok(None),
         };
-        file = found;
     }
     if file.path.is_empty() {
         let Ok(descriptor) = { start }.descriptor() else {
@@ -188,13 +190,12 @@ pub(crate) fn ring(body: Body<'_>) -> Found<'_> {
     Ok((polls && body.succeeded()).then_some(Action::Submit { unseen: true }))
 }
 
-/// `execve("/bin/true", ["true"], …) = 0`. The argument at `place` is the program.
-pub(crate) fn execute(body: Body<'_>, place: usize) -> Found<'_> {
+/// `execve("/bin/true", ["true"], …) = 0`, `execveat(3</bin>, "true", ["true"], …) = 0`.
+pub(crate) fn execute(body: Body<'_>) -> Found<'_> {
     if !body.succeeded() {
         return Ok(None);
     }
-    let (parts, _) = body.arguments().parts()?;
-    let program = descriptors::string(parts[place]).ok_or(SkipReason::Unreadable)?;
+    let program = place(&mut body.arguments())?.path;
     Ok(Some(Action::Execute { program }))
 }
 
