@@ -25,7 +25,11 @@ fn bench() -> Bench {
 pub fn said_in_shell(bench: &Bench, words: &str) -> (i32, String) {
     let mut shell = bench.program("sh");
     shell
-        .args(["-c", &words.replace("COPY", "\"$0\" copy")])
+        // The caller of the tests may leave descriptors open, as `time -o FILE` does.
+        .args([
+            "-c",
+            &format!("exec 3>&- 4>&-; {words}").replace("COPY", "\"$0\" copy"),
+        ])
         .arg(VECTORED);
     let output = shell.stderr(Stdio::piped()).output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();

@@ -343,10 +343,11 @@ impl FileGroups {
         };
         let is_known = group.writers.iter().any(|one| one.thread == new.thread);
         if !comes_after || is_known || group.writers.len() >= WRITERS_MAX {
-            return Some(Barrier::SeveralWriters);
+            return group.listed.or(Some(Barrier::SeveralWriters));
         }
         group.writers.push(new);
-        (group.drain == Some(new.process)).then_some(Barrier::WakeUp)
+        let wakes = group.drain == Some(new.process);
+        wakes.then(|| group.listed.unwrap_or(Barrier::WakeUp))
     }
 
     /// Notes a use of a file by a thread through the open file description `by`: a read or a look at the size if
