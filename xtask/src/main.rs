@@ -144,7 +144,7 @@ enum Xtask {
     WineTests,
     /// Ranks of Open MPI, and of a Slurm of one node
     Cluster {
-        /// Also tests with MPICH, which needs a build of its own
+        /// Also tests with MPICH, for which the command is built a second time
         #[arg(long)]
         mpich: bool,
     },

@@ -21,7 +21,7 @@ use anyhow::{Result, ensure};
 
 use crate::commands::{answer, cargo_words};
 use crate::imports::{Home, modules, without_comment};
-use crate::sources::{read, rust_files};
+use crate::sources::{files, read, rust_files};
 use crate::{docs, root};
 
 /// Folders of pure code: it gets all data as arguments, and returns text or numbers.
@@ -80,6 +80,11 @@ pub fn run() -> Result<()> {
         faults.extend(pointing(path, &text));
         code.push_str(&text);
     }
+    for path in files(root(), &is_odd)? {
+        let path = path.strip_prefix(root()).unwrap_or(&path);
+        let rule = "the name has more than letters, digits, '.', '_' and '-'";
+        faults.insert(format!("{}: {rule}", path.display()));
+    }
     let words = "tree --package vectored --edges normal,build --prefix none --locked";
     faults.extend(unwanted(&answer(&mut cargo_words(words))?));
     faults.extend(without_a_test(&read(&root().join(HAZARDS))?, &code));
@@ -131,6 +136,11 @@ fn impure(path: &Path, text: &str) -> Vec<String> {
     }
     let is_impure = |code: &str| IMPURE.iter().any(|word| code.contains(word));
     faults(path, text, is_impure, "I/O or a clock in pure code")
+}
+
+fn is_odd(name: &str) -> bool {
+    let is_usual = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    !name.bytes().all(is_usual)
 }
 
 fn too_long(path: &Path, text: &str) -> Option<String> {
@@ -327,7 +337,9 @@ mod tests {
     }
 
     #[test]
-    fn a_long_file_an_unwanted_dependency_and_a_missing_test_are_found() {
+    fn an_odd_name_a_long_file_an_unwanted_dependency_and_a_missing_test_are_found() {
+        let names = ["live.x86.o", "it__a-b.snap", "a message | [`x`]"];
+        assert_eq!(names.map(is_odd), [false, false, true]);
         assert_eq!(too_long(LIBRARY.as_ref(), &"\n".repeat(800)), None);
         assert!(too_long(LIBRARY.as_ref(), &"\n".repeat(801)).is_some());
         for (text, faults) in [

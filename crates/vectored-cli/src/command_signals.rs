@@ -50,7 +50,7 @@ impl CommandSignals {
         let (signals, at_end) = (self.clone(), Arc::clone(&left));
         let waiter = Builder::new().spawn(move || {
             let outcome = wait_for(command);
-            // What has arrived until now was for the command.
+            // The signals that have arrived so far were for the command.
             signals.take().for_each(drop);
             at_end.get_or_init(Instant::now);
             drop(kept);

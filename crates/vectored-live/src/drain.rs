@@ -270,3 +270,56 @@ impl Rings {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsFd;
+
+    use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+
+    use super::*;
+
+    /// Rings of two CPUs with 8 slots each, which the test writes in place of the kernel.
+    fn rings() -> Rings {
+        let shared = |words: usize| {
+            let memory = memfd_create("ring", MemfdFlags::CLOEXEC).unwrap();
+            ftruncate(&memory, 8 * words as u64).unwrap();
+            Shared::map(memory.as_fd(), words, true).unwrap()
+        };
+        Rings {
+            ring: shared(2 * 8 * 8),
+            cpus: shared(2 * CPU_WORDS),
+            samples: shared(2 * SAMPLES * SAMPLE_WORDS),
+            count: 2,
+            slots_log2: 3,
+        }
+    }
+
+    fn put(rings: &Rings, cpu: usize, end_ns: u64, kind: Kind) {
+        let head = rings.field(cpu, HEAD);
+        let at = (cpu * 8 + head as usize) * 8;
+        rings.ring.write(at, end_ns);
+        rings.ring.write(at + 2, (kind as u64) << 60);
+        rings.cpus.write(cpu * CPU_WORDS + HEAD, head + 1);
+    }
+
+    #[test]
+    fn a_gap_stays_before_the_next_record_and_the_last_pass_takes_open_runs_and_losses() {
+        let rings = rings();
+        let mut last_ns = [0; 2];
+        put(&rings, 1, 90, Kind::Gap);
+        let first = rings.pass(false, &mut last_ns);
+        assert_eq!((&first.records[..], first.lost), (&[(90, 0)][..], 0));
+        put(&rings, 0, 70, Kind::Call);
+        put(&rings, 1, 80, Kind::Call);
+        // An open run of two calls, and three calls that were lost after the last record.
+        for (field, value) in [(RUN, 60), (RUN + 5, 2), (LOST, 3)] {
+            rings.cpus.write(field, value);
+        }
+        let last = rings.pass(true, &mut last_ns);
+        assert_eq!(last.records, [(70, 0), (60, 1), (90, 3)]);
+        assert_eq!((last.lost, last.before_ns), (3, u64::MAX));
+        assert!(last.bytes >= 4 * size_of::<Slot>() + 3 * 16);
+        assert!(rings.pass(false, &mut last_ns).records.is_empty());
+    }
+}

@@ -129,7 +129,7 @@ impl Harness {
             inner.set_nonblocking(true)?;
             inner.set_nodelay(true)?;
             outer.set_nodelay(true)?;
-            // A reset closes the connection without the minute of TIME_WAIT: every round has connections of its own.
+            // Each round makes new connections. A reset closes them without the minute of TIME_WAIT.
             set_socket_linger(&outer, Some(Duration::ZERO))?;
             outer_ends.push(outer);
             let inner = {

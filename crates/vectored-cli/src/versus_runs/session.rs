@@ -442,8 +442,8 @@ impl Session<'_> {
         let budget = self.args.budget.max(least);
         let mut outcome = Ok(());
         while outcome.is_ok() && !self.is_over(&rounds, before, longest_round, budget) {
-            // Every second round has the reverse order of the round before. So each command has each place as often
-            // as the mirror image of that place.
+            // Every second round reverses the order of the round before. So in each pair of rounds, the places of a
+            // command are symmetric about the middle.
             if rounds.len().is_multiple_of(2) {
                 self.random.shuffle(&mut order);
             } else {

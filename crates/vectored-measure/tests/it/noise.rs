@@ -44,7 +44,7 @@ impl From<Noise> for measure::Noise {
                 Box::new(move |rng, contender| {
                     let step = sigma * (1.0 - rho * rho).sqrt() * normal(rng);
                     let fresh = sigma * normal(rng);
-                    // A series of its own starts in the stationary distribution.
+                    // The series of a single contender starts in the stationary distribution.
                     let state =
                         if shared { &mut load } else { own.entry(contender).or_insert(fresh) };
                     *state = rho * *state + step;

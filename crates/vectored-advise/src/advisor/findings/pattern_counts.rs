@@ -159,7 +159,7 @@ impl PatternCounts {
             return places;
         }
         if !self.entries.contains_key(&key) {
-            // A further file gets no entry of its own.
+            // After `FILES_APART` files, a new file has no separate entry.
             let is_full = self.entries.len() >= PATTERNS_MAX;
             let apart = &mut self.entries[any_file as usize].apart;
             if key.0.target == DescriptorKind::File && *apart >= FILES_APART {

@@ -405,7 +405,7 @@ impl Tracker {
             } else if moves {
                 runs.note_barrier(self.event, Barrier::Sought);
             } else if direction == READS || !asks_size {
-                // As long as no byte is in a buffer, the seek moves nothing.
+                // If no buffer holds a byte, the seek moves nothing.
                 runs.cross(self.event, Barrier::Sought);
             }
         }

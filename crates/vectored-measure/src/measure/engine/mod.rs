@@ -545,7 +545,7 @@ impl<'a> Engine<'a> {
             self.report_again();
         }
         if self.budget_ns == u64::MAX {
-            // There is no budget to save, so rivals that are surely behind are sampled.
+            // The budget has no limit, so rivals that are surely behind are sampled as well.
             cell.readmit();
             return Ok(());
         }

@@ -80,8 +80,8 @@ impl DrainThreadSink {
 
     /// Whether the stream is empty, while the thread may wait for bytes.
     fn is_empty(&self) -> io::Result<bool> {
-        // On Windows, a call on a pipe begins only when the call before it has ended. Here the call before is the thread's,
-        // which waits for bytes.
+        // On Windows, a call on a pipe begins only when the call before it has ended. Here the call before is a
+        // read by the thread, which waits for bytes.
         Ok(cfg!(windows) || plain_calls::ioctl_fionread(&self.residue)? == 0)
     }
 }
