@@ -1,4 +1,4 @@
-//! The system calls of runs, by name, and the files that were run.
+//! Counts the system calls of runs by name, and collects the files that were run.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,7 +10,7 @@ use vectored_strace::event::{Action, Direction};
 
 use crate::model::{Calls, FileUse, GrownCall, Range};
 
-/// Calls whose number depends on the scheduler: calls that wait or try again, and calls that give memory back.
+/// The scheduler decides how often a program makes these calls.
 const WAITS: [&str; 25] = [
     "clock_nanosleep",
     "epoll_pwait",
@@ -39,10 +39,9 @@ const WAITS: [&str; 25] = [
     "waitpid",
 ];
 
-/// The error of a transfer that would have to wait. Such a transfer is listed under a name that ends in this word.
+/// The error of a transfer that would block. [`Calls`] counts this transfer under the name of the call and this word.
 const WOULD_WAIT: &str = "EAGAIN";
 
-/// Extensions of files that interpreters read as programs.
 const SCRIPTS: [&str; 22] = [
     "awk", "bash", "cjs", "class", "erl", "exs", "jar", "java", "js", "lisp", "lua", "mjs", "php",
     "pl", "pm", "py", "pyc", "R", "rb", "sh", "tcl", "ts",
@@ -61,7 +60,7 @@ const INTERPRETERS: [&str; 24] = [
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counter {
-    /// Threads that have become an interpreter, and have not yet read a file that the command names.
+    /// The threads that execute an interpreter and have not opened a script yet.
     interpreters: BTreeSet<u32>,
     kinds: BTreeMap<String, u64>,
     reads: u64,
@@ -69,15 +68,14 @@ pub struct Counter {
     writes: u64,
     written_bytes: u64,
     submits: bool,
-    /// Lines of the log that could not be used.
     pub skipped_lines: u64,
-    /// The paths of files that were run, as the log has them: a path may be relative, and has the escapes of strace.
+    /// Paths in the form of the log: a path may be relative, and contains strace's escapes.
     pub files: BTreeSet<(String, FileUse)>,
 }
 
 impl Counter {
-    /// Counts an event. `named` are the paths of the files that the command names. The first of these files that an interpreter
-    /// opens is the script of the interpreter. Other scripts are recognized by their extensions.
+    /// Counts an event. `named` has the paths of the files that the command names. The first file of `named` that an
+    /// interpreter opens is its script. A file with an extension of [`SCRIPTS`] is also a script.
     pub fn follow(&mut self, event: &Event<'_>, named: &[PathBuf]) {
         let mut run = |path: &[u8], how| {
             let path = String::from_utf8_lossy(path).into_owned();
@@ -85,7 +83,7 @@ impl Counter {
         };
         let mut would_wait = false;
         match &event.action {
-            // The end of a thread comes twice: as a call, and as `exited` or `killed`.
+            // The log has the end of a thread twice: first a call, then `exited` or `killed`.
             Action::Signal | Action::Name { .. } => return,
             Action::Exit { .. } if matches!(event.name, b"exited" | b"killed") => return,
             Action::Execute { program } => {
@@ -163,7 +161,7 @@ fn is_interpreter(path: &[u8]) -> bool {
 }
 
 impl Calls {
-    /// The counts of several runs of one command; `None` without a run.
+    /// Returns `None` for an empty slice.
     pub fn of_runs(runs: &[Counter]) -> Option<Calls> {
         let range = |of: &dyn Fn(&Counter) -> u64| {
             let counts = runs.iter().map(of);
@@ -194,7 +192,7 @@ impl Calls {
         WAITS.contains(&name) || name.ends_with(WOULD_WAIT)
     }
 
-    /// The calls that the new command makes more of, the largest increase first. Waits are left out.
+    /// Returns the calls that the new command makes more often, without waits. The largest increase is first.
     pub fn grown(old: &Calls, new: &Calls) -> Vec<GrownCall> {
         let grown = new.kinds.iter().map(|(call, &new)| GrownCall {
             call: call.clone(),
@@ -306,7 +304,6 @@ mod tests {
         for (lines, is_script) in [
             (vec![python, open], true),
             (vec![&cat, open], false),
-            // Another program in place of the interpreter.
             (vec![python, &cat, open], false),
             (vec![python, made], false),
         ] {

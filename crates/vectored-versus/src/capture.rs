@@ -1,4 +1,4 @@
-//! What a command wrote: the length, the sum, and the beginning, which shows where two outputs differ.
+//! Keeps what a command wrote: the length, the SHA-256 sum, and the first bytes.
 
 use std::io::{self, Read};
 
@@ -10,7 +10,7 @@ const HEAD_BYTES: usize = 1 << 20;
 
 const SHOWN_CHARACTERS: usize = 60;
 
-/// Characters that are shown before a difference in a long line.
+/// The number of characters shown before the first difference in a line.
 const SHOWN_BEFORE: usize = 20;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub fn capture(from: impl Read) -> io::Result<Captured> {
     })
 }
 
-/// SHA-256 of all bytes to the end. `see` gets each part.
+/// Returns the SHA-256 sum of all bytes up to the end, and passes each part to `see`.
 pub fn sum(mut from: impl Read, mut see: impl FnMut(&[u8])) -> io::Result<String> {
     let mut digest = Hash::new();
     let mut buffer = vec![0; 64 << 10];
@@ -53,21 +53,20 @@ pub fn sum(mut from: impl Read, mut see: impl FnMut(&[u8])) -> io::Result<String
     }
 }
 
-/// The part of an output that differs between two runs of one command. This part is not compared with the output of other
-/// commands.
+/// The part of an output that differs between runs of the old command. A comparison with other commands ignores this
+/// part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Varying {
-    /// The lines with these numbers, from 1.
+    /// The numbers of the lines, from 1.
     Lines(Vec<usize>),
     Order,
-    /// The numbers in all lines, as in a log whose lines have a time.
+    /// The decimal numbers in all lines, for example times in a log.
     Numbers,
     All,
 }
 
-/// What varies in an output: some lines, or the order of the lines. If no line stays the same, the numbers in the lines vary.
-/// All of the output varies if more varies, if the number of lines varies, or if the output is longer than the part that is
-/// kept.
+/// Compares two outputs of one command. The result is `All` if an output is longer than the kept part, or if the
+/// numbers of lines differ.
 pub fn varying(one: &Captured, other: &Captured) -> Option<Varying> {
     if one == other {
         return None;
@@ -107,7 +106,6 @@ impl Varying {
     }
 }
 
-/// The last line of a text that is not empty, cut after 60 characters.
 pub fn last_line(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     let line = text.lines().rev().find(|line| !line.trim().is_empty());
@@ -118,7 +116,7 @@ pub fn last_line(text: &[u8]) -> String {
 }
 
 impl Captured {
-    /// The last line, if all of the output is kept.
+    /// Returns an empty string if the kept part is not the whole output.
     pub fn last_line(&self) -> String {
         let is_whole = self.bytes == self.head.len() as u64;
         if is_whole { last_line(&self.head) } else { String::new() }
@@ -128,8 +126,6 @@ impl Captured {
         self.head.split_inclusive(|byte| *byte == b'\n').collect()
     }
 
-    /// This output without the part that varies. [`Varying::Lines`]: the lines with these numbers lose their text.
-    /// [`Varying::Order`]: the lines are sorted. [`Varying::Numbers`]: each number becomes 0.
     pub fn without(&self, varying: &Varying) -> Captured {
         let mut lines = self.lines();
         match varying {
@@ -141,7 +137,6 @@ impl Captured {
                 }
             }
             Varying::Order => {
-                // The last line may have no newline.
                 lines
                     .iter_mut()
                     .for_each(|line| *line = line.strip_suffix(b"\n").unwrap_or(line));
@@ -166,7 +161,6 @@ impl Captured {
     }
 }
 
-/// A text with 0 in place of each number.
 fn with_zeros(text: &[u8]) -> Vec<u8> {
     let is_same = |one: &u8, other: &u8| one.is_ascii_digit() && other.is_ascii_digit();
     let parts = text.chunk_by(is_same);
@@ -174,7 +168,7 @@ fn with_zeros(text: &[u8]) -> Vec<u8> {
     zeros.collect::<Vec<_>>().concat()
 }
 
-/// How two outputs differ, if they do: `line 3 is 'b' instead of 'a'`.
+/// Describes the first difference: `line 3 is 'b' instead of 'a'`.
 pub fn difference(old: &Captured, new: &Captured) -> Option<String> {
     if old == new {
         return None;
@@ -195,7 +189,7 @@ pub fn difference(old: &Captured, new: &Captured) -> Option<String> {
         });
         return Some(format!("it is {is} instead of {was}"));
     }
-    // Text contains no NUL.
+    // A NUL byte is taken as a sign of binary data.
     if [&old.head, &new.head].iter().any(|head| head.contains(&0)) {
         let [was, is] = [&old.head, &new.head].map(|head| {
             let byte = head.get(equal);
@@ -227,7 +221,6 @@ pub fn difference(old: &Captured, new: &Captured) -> Option<String> {
     Some(format!("line {number} is {is} instead of {was}"))
 }
 
-/// The part of a line around this byte, without the end of the line.
 fn quoted(text: &[u8], at: usize) -> String {
     let is_end = |byte: &u8| *byte == b'\n';
     let begin = text[..at].iter().rposition(is_end).map_or(0, |end| end + 1);
@@ -235,7 +228,7 @@ fn quoted(text: &[u8], at: usize) -> String {
     let line = &text[begin..end.map_or(text.len(), |length| begin + length)];
     let at = (at - begin).min(line.len());
     let (before, line) = match std::str::from_utf8(line) {
-        // The byte may lie within a character.
+        // The byte may be inside a multi-byte character.
         Ok(line) => {
             let before = line
                 .char_indices()
@@ -286,7 +279,7 @@ mod tests {
             ),
             ("a\0b", "a\0\r", "byte 3 is 0x0d instead of 0x62"),
             ("a\0b", "a\0", "byte 3 is missing instead of 0x62"),
-            // Characters that differ in their last byte.
+            // The UTF-8 forms of these characters differ in the last byte only.
             ("é", "è", "line 1 is 'è' instead of 'é'"),
         ] {
             let [old, new] = [old, new].map(|text| capture(text.as_bytes()).unwrap());
@@ -347,7 +340,6 @@ mod tests {
     fn the_last_line_is_the_last_one_with_text() {
         assert_eq!(last_line(b"a\nb\n \n"), "b");
         assert_eq!(last_line("x".repeat(61).as_bytes()), "x".repeat(60) + "…");
-        // The last line of an output whose end is not kept is unknown.
         let long = vec![b'a'; HEAD_BYTES + 1];
         let last = |output: &[u8]| capture(output).unwrap().last_line();
         assert_eq!([last(b"a\nb\n"), last(&long)], ["b", ""]);

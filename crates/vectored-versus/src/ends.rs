@@ -4,22 +4,21 @@ use crate::model::FailedRun;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunEnd {
-    /// The exit status; if a signal ended the run, 128 and the number of the signal.
+    /// The exit status. For a run that a signal ended: 128 plus the signal number.
     pub code: i32,
-    /// The number of the run, and its end in words.
     pub run: FailedRun,
 }
 
 impl RunEnd {
-    /// Whether a command that did its work never ends in this way: by a signal, or with a status that shells and starters of
-    /// programs use. 126 and 127 say that a command could not be started, 128 + signal that a signal ended a command.
+    /// Shells return 126 and 127 for a command that could not be started, and 128 plus the signal number after a
+    /// signal.
     fn is_failure(&self) -> bool {
         matches!(self.code, 126 | 127 | 129..=159)
     }
 }
 
-/// A run with the normal end of the command. Status 0 is normal if any run had it; otherwise the most frequent status is
-/// normal. So status 1 is normal if all runs of a grep(1) find nothing.
+/// Returns 0 if any run ended with 0, and the most frequent status if no run ended with 0. A grep(1) without a match
+/// always ends with 1, and 1 is then usual.
 pub fn usual(runs: &[RunEnd]) -> Option<&RunEnd> {
     let alike = |run: &&RunEnd| runs.iter().filter(|other| other.code == run.code).count();
     let normal = runs.iter().rev().filter(|run| !run.is_failure());
@@ -29,7 +28,7 @@ pub fn usual(runs: &[RunEnd]) -> Option<&RunEnd> {
         .or(runs.first())
 }
 
-/// The runs that failed: runs whose end is not the usual end, and runs whose end is never normal.
+/// Returns the runs with an unusual end, and the runs whose end is a failure.
 pub fn failed(runs: &[RunEnd]) -> Vec<FailedRun> {
     let usual = usual(runs).map(|run| run.code);
     let failed = runs
@@ -45,7 +44,7 @@ mod tests {
 
     #[test]
     fn a_run_fails_by_its_end_or_by_ending_otherwise_than_the_others() {
-        // The ends of six runs, the usual end, and the numbers of the runs that failed.
+        // Each row: the ends of six runs, the usual end, and the numbers of the failed runs.
         for (ends, usual_end, failures) in [
             ("0 0 0 0 0 0", 0, ""),
             ("1 1 1 1 1 1", 1, ""),

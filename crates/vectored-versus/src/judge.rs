@@ -1,4 +1,4 @@
-//! Turns runs into ratios with intervals, and decides on limits.
+//! Turns runs into ratios with intervals, and applies the limits.
 
 use vectored_report::sort::sort;
 use vectored_report::words::count;
@@ -6,10 +6,9 @@ use vectored_results::stats::{LOOKS, PairStats, WIDTH_TARGET, median, paired};
 
 use crate::model::{Calls, Change, Compared, Comparison, Range, RuledLimit, Ruling, Run, Versus};
 
-/// Rounds that the interval of a ratio needs. Without an interval, a ratio says nothing.
+/// The smallest number of rounds that gives a ratio an interval.
 pub const LEAST_ROUNDS: usize = 6;
 
-/// `2 rounds, and an interval needs 6`, with the remedy.
 pub fn too_few_rounds(rounds: usize) -> String {
     format!(
         "{}, and an interval needs {LEAST_ROUNDS}: raise --budget, or give --rounds {LEAST_ROUNDS}",
@@ -21,7 +20,7 @@ type Figure = (&'static str, fn(&Run) -> f64);
 
 type Count = (&'static str, fn(&Calls) -> Range);
 
-/// The figures of timed runs, in the order of tables. An unknown figure is 0.
+/// The order is the order in tables. An unknown figure is 0.
 const FIGURES: [Figure; 7] = [
     ("wall_ns", |run| run.wall_ns as f64),
     ("cpu_ns", |run| (run.user_ns + run.system_ns) as f64),
@@ -55,17 +54,19 @@ pub fn noise(old: &[Run], again: &[Run]) -> Vec<Compared> {
 
 /// Compares a new command with both runs of the old command in each round.
 ///
-/// A difference is found if the interval of the ratio excludes 1, and the ratio is farther from 1 than the whole interval of
-/// the old command against itself. A new run is compared with one old run, not with the mean of both old runs. The mean
-/// scatters less, so a robust mean of skewed figures would differ.
+/// A difference is found under two conditions. The interval of the ratio excludes 1. The ratio is farther from 1 than
+/// each end of the interval of the old command against itself.
+///
+/// The old value of a round comes from one old run, not from the mean of both old runs. The mean has less scatter
+/// than one run. For skewed figures, less scatter shifts the robust mean.
 pub fn figures(old: &[Run], again: &[Run], new: &[Run]) -> Vec<Compared> {
     let compared = FIGURES.map(|(name, of)| {
         let [old, again, new] =
             [old, again, new].map(|runs| runs.iter().map(of).collect::<Vec<f64>>());
         let noise = paired(&logs(&again, &old)).and_then(|noise| noise.interval);
         let floor = noise.map_or(f64::INFINITY, |(low, high)| (-low.ln()).max(high.ln()));
-        // Two rounds of opposite order have the same slot. Otherwise a run that is slow because it is the first of its round
-        // would skew the sums of such rounds.
+        // Two rounds with opposite orders take the same old run. Different old runs would bias the sums, because the
+        // first run of a round may be slower.
         let other: Vec<f64> = (0..old.len())
             .map(|round| [&old, &again][round / 2 % 2][round])
             .collect();
@@ -95,7 +96,7 @@ fn counted(figure: &str, old: Range, new: Range) -> Compared {
     }
 }
 
-/// The logarithms of the ratios; none if any figure is 0 or unknown.
+/// Returns an empty list if any figure is 0, because 0 means unknown.
 fn logs(new: &[f64], old: &[f64]) -> Vec<f64> {
     if new.iter().chain(old).any(|figure| *figure <= 0.0) {
         return Vec::new();
@@ -112,8 +113,8 @@ fn compared(
     floor: f64,
 ) -> Option<Compared> {
     let rounds = new.len();
-    // The kernel splits the time of a short run by clock ticks: most runs seem to be in one mode only. Only the mean of many
-    // runs is right.
+    // The kernel divides CPU time between user and kernel mode by clock ticks. A short run gets few ticks, so only
+    // the mean of many runs is accurate.
     if matches!(figure, "user_ns" | "system_ns") {
         let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
         let (old, new) = (mean(old), mean(new));
@@ -143,8 +144,9 @@ fn compared(
     })
 }
 
-/// Whether the rounds so far are enough. At a number of `LOOKS`, the rounds are enough if the intervals of the times are
-/// narrow. At the last number, the rounds are enough in any case. The answer never depends on whether a difference was found.
+/// Returns whether the rounds are sufficient. At each number of rounds in `LOOKS`, narrow intervals of the times end
+/// the rounds. At the last number, the rounds always end. To avoid bias, the decision does not use whether a
+/// difference was found.
 pub fn is_enough<'a>(old: &[Run], again: &[Run], new: impl IntoIterator<Item = &'a [Run]>) -> bool {
     let rounds = old.len();
     if rounds >= LOOKS[LOOKS.len() - 1] {
@@ -169,8 +171,7 @@ pub fn is_enough<'a>(old: &[Run], again: &[Run], new: impl IntoIterator<Item = &
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallLimit {
-    /// What the limit applies to: `total`, `reads`, `writes` or the name of a call. Without a name: all calls, reads and
-    /// writes, each separately.
+    /// `total`, `reads`, `writes` or the name of a call. `None` limits `total`, `reads` and `writes` separately.
     pub name: Option<String>,
     pub share: f64,
 }
@@ -184,7 +185,6 @@ pub struct Limits<'a> {
     pub memory: Option<f64>,
 }
 
-/// The outcome of each limit for each new command.
 pub fn rulings(versus: &Versus, limits: Limits<'_>) -> Vec<RuledLimit> {
     let new = versus.new.iter();
     new.flat_map(|new| of_one(versus, new, &limits)).collect()
@@ -242,8 +242,8 @@ fn ruled(
     }
 }
 
-/// The names of the calls that exceed their own limits. If a limit on many calls is exceeded, also the names of all calls that
-/// grew.
+/// Returns the names of the calls above their own limit. If a limit of `total`, `reads` or `writes` is exceeded, the
+/// result also has all calls that grew.
 pub fn beyond(versus: &Versus, new: &Comparison, limits: &[CallLimit]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for limit in of_one(
@@ -268,7 +268,6 @@ pub fn beyond(versus: &Versus, new: &Comparison, limits: &[CallLimit]) -> Vec<St
     names
 }
 
-/// Why a figure has no interval.
 fn unknown(versus: &Versus, figure: &str) -> String {
     let rounds = versus.old.runs.len();
     match figure {
@@ -281,15 +280,15 @@ fn unknown(versus: &Versus, figure: &str) -> String {
     }
 }
 
-/// The range of the count with this name in tables, or of the calls with this name.
+/// `figure` is the name of a count in tables, or the name of a call.
 fn range(calls: &Calls, figure: &str) -> Range {
     let of_many = COUNTS.iter().find(|(name, _)| *name == figure);
     let of_kind = || calls.kinds.get(figure).copied().unwrap_or_default();
     of_many.map_or_else(of_kind, |(_, of)| of(calls))
 }
 
-/// Whether the new command makes at most as many calls as the old command, plus the share `limit`. If the counts of the old
-/// command differ between runs, they depend on timing: the largest count is then the base.
+/// The limit holds if the largest new count is at most the old count times 1 + `limit`. If the old counts vary, the
+/// base is the largest old count.
 fn ruling_of_calls(figure: &str, old: &Calls, new: &Calls, limit: f64) -> Ruling {
     let (old, new) = (range(old, figure), range(new, figure));
     let most = old.high as f64 * (1.0 + limit);
@@ -306,7 +305,7 @@ fn ruling_of_calls(figure: &str, old: &Calls, new: &Calls, limit: f64) -> Ruling
 mod tests {
     use super::*;
 
-    /// Runs that take about this time. Their times scatter by 2 %.
+    /// The wall times scatter by 2 %.
     fn runs(count: u64, wall_ns: u64, seed: u64) -> Vec<Run> {
         let mut random = fastrand::Rng::with_seed(seed);
         (0..count)
@@ -333,7 +332,7 @@ mod tests {
         assert_eq!(wall(&faster).change, Change::Less);
         let ratio = wall(&slower).ratio.unwrap();
         assert!((1.025..1.035).contains(&ratio), "{ratio}");
-        // The second run of the old command always takes 5 % longer, as if the method were faulty.
+        // The second run of the old command is 5 % slower, to simulate a defect of the method.
         let again = runs(100, 52_500_000, 2);
         for (new_ns, change) in [(52_700_000, Change::NotFound), (60_000_000, Change::More)] {
             let found = figures(&old, &again, &runs(100, new_ns, 3));
@@ -346,7 +345,7 @@ mod tests {
         let mut random = fastrand::Rng::with_seed(1);
         let (mut below, mut above) = (0, 0);
         for _ in 0..1000 {
-            // In the order of `versus`: the old command, the new command, and the old command again.
+            // The indexes of `versus`: 0 is the old command, 1 the new command, 2 the second run of the old command.
             let (mut order, mut runs) = ([0, 1, 2], [(); 3].map(|()| Vec::new()));
             for round in 0..20 {
                 if round % 2 == 0 {
@@ -366,7 +365,7 @@ mod tests {
             below += u32::from(wall(&all).high < Some(1.0));
             above += u32::from(wall(&all).low > Some(1.0));
         }
-        // Each end of the 95 % intervals leaves out 25 cases.
+        // Outside a 95 % interval, 25 cases are expected at each end.
         assert!(below <= 50 && above <= 50, "below: {below}, above: {above}");
     }
 
@@ -374,7 +373,7 @@ mod tests {
     fn figures_that_may_be_zero_have_medians_alone() {
         let old = runs(10, 1000, 1);
         let all = figures(&old, &old, &old);
-        // Most of the time is in one mode, as in short runs.
+        // Each run has most of its CPU time in one mode, because a short run gets few clock ticks.
         let mut split = old.clone();
         split[0] = Run {
             user_ns: 0,
@@ -411,7 +410,6 @@ mod tests {
         assert!(enough(&narrow(20), &narrow(20)));
         assert!(!enough(&narrow(20), &wide));
         assert!(!enough(&narrow(21), &narrow(21)));
-        // At the last look the rounds end in any case.
         let last = wide.repeat(LOOKS[LOOKS.len() - 1] / wide.len() + 1);
         assert!(enough(&last, &last));
         assert!(enough(&runs(1280, 1000, 1), &runs(1280, 1000, 2)));
@@ -436,7 +434,6 @@ mod tests {
             ((100, 110), (112, 112), Change::More, Ruling::Beyond),
             ((0, 0), (0, 0), Change::NotFound, Ruling::Within),
             ((0, 0), (1, 1), Change::More, Ruling::Beyond),
-            // From a damaged file.
             (
                 (1, u64::MAX),
                 (1, u64::MAX),

@@ -1,9 +1,9 @@
-//! Two commands side by side. [`Counter`] counts the calls of one run. [`judge`] turns the runs of all commands into ratios
-//! with intervals. [`ends`] says which runs failed. [`report`] makes documents of these results.
+//! Compares two commands. [`Counter`] counts the calls of one run. [`judge`] turns the runs of all commands into
+//! ratios with intervals. [`ends`] says which runs failed. [`report`] makes documents of the results.
 //!
-//! This crate runs no command: `vectored versus` does.
+//! This crate runs no command. The program `vectored` runs the commands.
 
-// Only the command `vectored` uses the public items of this crate; names say what most of them are.
+// Only the program `vectored` uses the public items of this crate.
 #![allow(missing_docs)]
 
 mod calls;

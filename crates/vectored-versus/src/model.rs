@@ -1,4 +1,4 @@
-//! The result, saved as JSON.
+//! The result of `vectored versus`, as saved in JSON.
 
 use std::collections::BTreeMap;
 use std::iter;
@@ -12,35 +12,35 @@ pub const VERSUS_SCHEMA: &str = "vectored-versus/1";
 /// One old command against one or several new ones.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Versus {
-    /// [`VERSUS_SCHEMA`].
+    /// The value is [`VERSUS_SCHEMA`].
     pub schema: String,
     /// The version of this program.
     pub vectored_version: String,
-    /// When the run began: RFC 3339, UTC.
+    /// The start of the run: RFC 3339, UTC.
     pub started_at: String,
     /// Whether all requested rounds were run.
     pub complete: bool,
     /// The time of the whole run.
     pub elapsed_s: f64,
-    /// The commit of the repository in which the commands ran, as `git describe --always --dirty` prints it.
+    /// The output of `git describe --always --dirty` in the working directory of the commands.
     #[serde(default)]
     pub commit: Option<String>,
-    /// The begins of the earlier runs whose rounds this result also has (`--add`), the earliest first.
+    /// The start times of the earlier runs whose rounds are included (`--add`). The earliest time is first.
     #[serde(default)]
     pub added: Vec<String>,
     /// The machine.
     pub host: Host,
     /// How the commands were run.
     pub options: RunOptions,
-    /// Why no calls were counted.
+    /// The reason why no calls were counted.
     pub not_counted: Option<String>,
-    /// Outputs, or lines of outputs, that differ between runs of the old command. These are not compared.
+    /// Outputs, or lines of outputs, that differ between runs of the old command. The comparison ignores them.
     pub not_compared: Vec<String>,
     /// The old command.
     pub old: Side,
-    /// The old command a second time in each round.
+    /// The second runs of the old command, one for each round.
     pub old_again_runs: Vec<Run>,
-    /// The second run of the old command against the first: a difference between them is noise.
+    /// The second runs of the old command compared with its first runs. Any difference here is noise.
     pub noise: Vec<Compared>,
     /// The new commands, each against the old command.
     pub new: Vec<Comparison>,
@@ -51,21 +51,21 @@ pub struct Versus {
 /// How the commands were run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunOptions {
-    /// The shell that ran the commands; `None` if they were run without a shell.
+    /// The shell that ran the commands. `None` if the commands ran without a shell.
     pub shell: Option<String>,
     /// Where the standard output of timed runs went.
     pub stdout: Stdout,
-    /// The file that was standard input; `None` for `/dev/null`.
+    /// The file on standard input. `None` means `/dev/null`.
     pub input: Option<String>,
-    /// Untimed runs of each command before its counted and timed runs.
+    /// The number of untimed runs of each command, before its counted runs.
     pub warmup: u64,
-    /// What ran before each run: one command for all, or one for each command.
+    /// The commands that ran before each run: one command for all sides, or one command for each side.
     pub prepare: Vec<String>,
     /// The budget of the whole run.
     pub budget_s: f64,
-    /// Whether failed runs are used like other runs.
+    /// Whether failed runs were used.
     pub ignore_failure: bool,
-    /// Whether all timed runs had the same environment. If not, each run had a variable of a random length.
+    /// Whether all timed runs had the same environment. If false, each run had a variable of a random length.
     #[serde(default)]
     pub same_layout: bool,
 }
@@ -74,12 +74,12 @@ pub struct RunOptions {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stdout {
-    /// To `/dev/null`.
+    /// The device `/dev/null`.
     #[default]
     Null,
-    /// To a temporary file.
+    /// A temporary file.
     File,
-    /// To a pipe whose bytes are discarded.
+    /// A pipe whose bytes are discarded.
     Pipe,
 }
 
@@ -102,19 +102,19 @@ pub struct Side {
     pub name: String,
     /// The command as typed.
     pub command: String,
-    /// How the runs of the command usually end: `exit status 0`.
+    /// The usual end of the runs, for example `exit status 0`.
     pub ended: String,
-    /// The last line of standard error of a run with the usual end; empty for exit status 0.
+    /// The last line on standard error of a run with the usual end. Empty for exit status 0.
     pub said: String,
-    /// The runs that failed: runs whose end is not the usual end, or is never normal.
+    /// Runs with an unusual end, or with an end that is always a failure.
     pub failed: Vec<FailedRun>,
-    /// The timed runs, one a round.
+    /// One timed run for each round.
     pub runs: Vec<Run>,
     /// The calls of the counted runs.
     pub calls: Option<Calls>,
     /// The files that were executed, mapped or run as scripts.
     pub files: Vec<File>,
-    /// The largest number of processes that were still running when the command had ended.
+    /// The largest number of processes that were running after the end of the command.
     pub left_behind: u64,
 }
 
@@ -135,20 +135,20 @@ pub enum Phase {
 pub struct FailedRun {
     /// What the run was for.
     pub phase: Phase,
-    /// The number among the runs of this phase, from 1 on. For a timed run, the round.
+    /// The number among the runs of this phase, from 1. For a timed run, the number is the round.
     pub number: u64,
-    /// How the run ended: `exit status 2`.
+    /// The end of the run, for example `exit status 2`.
     pub ended: String,
-    /// The last line of standard error.
+    /// The last line on standard error.
     pub said: String,
 }
 
-/// A limit of `--fail-if-…`, applied to one figure.
+/// The outcome of a limit (`--fail-if-…`) for one figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RuledLimit {
-    /// The option, with the name of a call if the limit is for this call alone: `--fail-if-more-calls fsync`.
+    /// The option. If the limit is for one call, the name of the call follows: `--fail-if-more-calls fsync`.
     pub option: String,
-    /// The increase that the limit allows, as a share.
+    /// The permitted increase, as a fraction.
     pub share: f64,
     /// The name of the new command.
     pub new: String,
@@ -156,12 +156,12 @@ pub struct RuledLimit {
     pub figure: String,
     /// The outcome.
     pub ruling: Ruling,
-    /// The figure of both commands; none if the figure is unknown.
+    /// `None` if the figure is unknown.
     pub compared: Option<Compared>,
-    /// The reason why the limit is undecided, if there is no interval.
+    /// The reason why the figure has no interval.
     pub unknown: String,
-    /// If a limit of all calls, of reads or of writes is exceeded: the calls that the new command makes more of, the largest
-    /// increase first.
+    /// The calls that the new command makes more often, if a limit of `total`, `reads` or `writes` is exceeded. The
+    /// largest increase is first.
     #[serde(default)]
     pub grown: Vec<GrownCall>,
 }
@@ -177,12 +177,12 @@ pub struct GrownCall {
     pub new: Range,
 }
 
-/// Where calls of one name come from, if the new command makes more of them than a limit allows.
+/// The number of calls of one name from one stack.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallStack {
     /// The name of the call.
     pub call: String,
-    /// The functions, the outermost first.
+    /// The functions of the stack, the outermost first.
     pub frames: Vec<String>,
     /// How many of these calls the old command makes.
     pub old: u64,
@@ -193,14 +193,14 @@ pub struct CallStack {
 /// One timed run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// From before the start to the end of the command.
+    /// The time from before the start to the end of the command.
     pub wall_ns: u64,
-    /// CPU time in user mode of the command and of the processes that it waited for.
+    /// The CPU time in user mode, with the processes that the command waited for.
     pub user_ns: u64,
-    /// CPU time in the kernel.
+    /// The CPU time in kernel mode, with the processes that the command waited for.
     pub system_ns: u64,
-    /// The largest resident memory of one process. `None` if this is hardly above the memory of `vectored` itself. The kernel
-    /// counts the memory of `vectored` as the command's.
+    /// The largest resident memory of one process. `None` if the value is near the memory of `vectored`: the kernel
+    /// counts the memory at the fork for the command.
     pub peak_bytes: Option<u64>,
     /// Context switches.
     pub switches: u64,
@@ -231,8 +231,8 @@ impl Range {
 pub struct Calls {
     /// All calls except the waits.
     pub calls: Range,
-    /// Calls whose number depends on the scheduler: `futex`, `poll`, `madvise` and others, and transfers that end with
-    /// `EAGAIN`. Reads and writes do not include these transfers.
+    /// Calls whose number depends on the scheduler (`futex`, `poll`, `madvise` and others), and transfers that fail
+    /// with `EAGAIN`. `reads` and `writes` exclude these transfers.
     pub waits: Range,
     /// Calls that read bytes.
     pub reads: Range,
@@ -244,9 +244,9 @@ pub struct Calls {
     pub written_bytes: Range,
     /// Calls by name.
     pub kinds: BTreeMap<String, Range>,
-    /// Whether work went through io_uring or Linux AIO, whose transfers are not seen.
+    /// Whether the command used io_uring or Linux AIO. Their transfers are not counted.
     pub submits: bool,
-    /// Lines of the log that could not be used.
+    /// The number of log lines that could not be parsed.
     pub skipped_lines: u64,
 }
 
@@ -257,7 +257,7 @@ pub struct File {
     pub path: String,
     /// How the file was run.
     pub as_what: FileUse,
-    /// SHA-256 of the content of the file; `None` if the file could not be read afterwards.
+    /// The SHA-256 sum of the content. `None` if the file could not be read after the run.
     pub sha256: Option<String>,
 }
 
@@ -269,25 +269,25 @@ pub enum FileUse {
     Executed,
     /// Mapped into memory.
     Mapped,
-    /// Read by an interpreter.
+    /// The file was opened by an interpreter.
     Script,
 }
 
-/// A new command against the old command.
+/// A new command, compared with the old command.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     /// The new command.
     pub side: Side,
-    /// Whether both commands run files of the same content.
+    /// Whether both commands ran files with equal contents.
     pub same_files: bool,
-    /// Differences between both commands: outputs, exit statuses and files.
+    /// The differences in outputs, exit statuses and files.
     pub differences: Vec<Difference>,
     /// The figures.
     pub figures: Vec<Compared>,
-    /// If a limit of calls is exceeded: where the calls that grew come from, the largest increase first.
+    /// The stacks of the calls that grew, if a limit of calls is exceeded. The largest increase is first.
     #[serde(default)]
     pub stacks: Vec<CallStack>,
-    /// Why it is unknown where these calls come from.
+    /// The reason why `stacks` is unknown.
     #[serde(default)]
     pub no_stacks: String,
 }
@@ -306,24 +306,24 @@ pub struct Difference {
 /// One figure of two commands.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Compared {
-    /// The name of the figure: `wall_ns`, `writes`.
+    /// The name of the figure, for example `wall_ns` or `writes`.
     pub figure: String,
-    /// The old command's median. For `user_ns` and `system_ns` the mean, for a count the middle of the range.
+    /// The median of the old command. For `user_ns` and `system_ns`, the mean. For a count, the middle of the range.
     pub old: f64,
-    /// The new command's value, computed as `old`.
+    /// The value of the new command, computed like `old`.
     pub new: f64,
-    /// New divided by old: the robust mean of the ratios of the rounds. None with fewer than six rounds.
+    /// New divided by old: the robust mean of the ratios of the rounds. `None` for fewer than six rounds.
     pub ratio: Option<f64>,
-    /// The lower end of the interval of `ratio`; none for a mean.
+    /// The lower end of the interval of `ratio`. `None` if the figure is a mean.
     pub low: Option<f64>,
-    /// The upper end of this interval.
+    /// The upper end of the interval of `ratio`.
     pub high: Option<f64>,
     /// Whether the commands differ.
     pub change: Change,
 }
 
 impl Versus {
-    /// The commands, the old one first.
+    /// Returns the old command first.
     pub fn sides(&self) -> impl Iterator<Item = &Side> {
         iter::once(&self.old).chain(self.new.iter().map(|one| &one.side))
     }
@@ -332,7 +332,7 @@ impl Versus {
         iter::once(&mut self.old).chain(self.new.iter_mut().map(|one| &mut one.side))
     }
 
-    /// Whether a run of the old command or of this new command failed, so that nothing is concluded from the times.
+    /// Returns whether the times are unusable because a run of the old command or of `new` failed.
     pub fn is_spoiled(&self, new: &Comparison) -> bool {
         let failed = [&self.old, &new.side];
         !self.options.ignore_failure && failed.iter().any(|side| !side.failed.is_empty())
@@ -340,8 +340,8 @@ impl Versus {
 }
 
 impl Comparison {
-    /// Whether a difference makes the comparison fail. Exit statuses that differ are ignored only with both options: otherwise
-    /// a new command that fails at its start, and so makes few calls, would pass every limit.
+    /// Returns whether a difference makes the comparison fail. Different exit statuses are accepted only with both
+    /// options. A new command that fails at its start makes few calls and would pass every limit.
     pub fn differs(&self, ignore_output: bool, ignore_failure: bool) -> bool {
         let decides = |one: &Difference| match &*one.of {
             EXIT_STATUS => !(ignore_output && ignore_failure),

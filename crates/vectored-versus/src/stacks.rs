@@ -1,4 +1,4 @@
-//! Where calls come from: the stacks in a log of `strace -k`.
+//! Counts the stacks in a log of `strace -k`.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -9,22 +9,21 @@ use vectored_strace::{frame, is_of_c_library};
 
 use crate::model::CallStack;
 
-/// The most functions of a stack that are kept. The innermost functions are kept.
+/// The number of innermost functions that are kept.
 const KEPT_FRAMES: usize = 6;
 
 const KEPT_STACKS: usize = 20;
 
-/// Functions of the C library that start a statically linked program.
+/// Functions of the C library that call `main` or the function of a thread. Statically linked programs contain these
+/// functions.
 const STARTS: &str = "_start __libc_start_main __libc_start_call_main start_thread clone";
 
-/// The frame that strace writes if it cannot unwind further. The address of the frame differs from run to run.
+/// strace writes this frame if it cannot unwind further. The address in the frame differs between runs.
 const UNKNOWN: &[u8] = b"unexpected_backtracing_error";
 
-/// How often each stack makes each call.
 pub type Stacks = BTreeMap<(String, Vec<String>), u64>;
 
-/// Counts the stacks of a log. A call without a stack is not counted until its end, for example if a call of another thread
-/// interrupts it in the log.
+/// A call that another thread interrupts in the log has no stack there. The call is counted at its end.
 pub fn stacks(log: impl BufRead) -> io::Result<Stacks> {
     let mut all = Stacks::new();
     let mut call: Option<(String, Vec<Vec<u8>>)> = None;
@@ -48,7 +47,7 @@ pub fn stacks(log: impl BufRead) -> io::Result<Stacks> {
     Ok(all)
 }
 
-/// The name of the call in `12 write(1, "x", 1) = 1` or `12 <... write resumed>) = 1`.
+/// The line is for example `12 write(1, "x", 1) = 1` or `12 <... write resumed>) = 1`.
 fn name(line: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(line);
     let call = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ');
@@ -58,8 +57,8 @@ fn name(line: &[u8]) -> Option<String> {
     (is_call && end > 0).then(|| call[..end].to_owned())
 }
 
-/// The functions of the program, the outermost first. The functions of the C library that start `main` or a thread, or
-/// that make the call, are left out. The offset within a function is left out, since any edit changes the offset.
+/// Returns the functions of the program, the outermost first, without functions of the C library. Offsets are
+/// omitted, because each edit of the program changes them.
 fn functions(frames: &[Vec<u8>]) -> Vec<String> {
     let is_outside = |frame: &&Vec<u8>| {
         let name = function(frame).unwrap_or_default();
@@ -68,7 +67,8 @@ fn functions(frames: &[Vec<u8>]) -> Vec<String> {
             || STARTS.split(' ').any(|start| start == name)
     };
     let own: Vec<&Vec<u8>> = frames.iter().skip_while(is_outside).collect();
-    // `_start` of a program without symbols has no name: the stack begins after the outermost frame of the C library.
+    // In a program without symbols, the frame of `_start` has no name. Therefore, all frames outside the outermost C
+    // library frame are cut off.
     let start = own.iter().rposition(&is_outside);
     let own = &own[..start.unwrap_or(own.len())];
     let last = own.iter().rposition(|frame| !is_outside(frame));
@@ -82,7 +82,7 @@ fn functions(frames: &[Vec<u8>]) -> Vec<String> {
     functions
 }
 
-/// The function, or the name of the file if the file has no symbols.
+/// Returns the file name if the file has no symbols.
 fn in_words(frame: &[u8]) -> String {
     function(frame).unwrap_or_else(|| {
         let text = String::from_utf8_lossy(frame);
@@ -91,7 +91,7 @@ fn in_words(frame: &[u8]) -> String {
     })
 }
 
-/// `save` of `/usr/bin/prog(save+0x28) [0x1171]`, without the hash that Rust appends.
+/// `/usr/bin/prog(save+0x28) [0x1171]` gives `save`. The hash that Rust appends is removed.
 fn function(frame: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(frame);
     let (_, inside) = text.split_once('(')?;
@@ -104,7 +104,7 @@ fn function(frame: &[u8]) -> Option<String> {
     (!name.is_empty()).then(|| name.to_owned())
 }
 
-/// The stacks that make more calls in the new command, the largest increase first.
+/// Returns the stacks with more calls in `new`. The largest increase is first.
 pub fn grown_stacks(old: &Stacks, new: &Stacks) -> Vec<CallStack> {
     let grown = new.iter().map(|(stack, &new)| CallStack {
         call: stack.0.clone(),

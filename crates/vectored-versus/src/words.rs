@@ -1,4 +1,4 @@
-//! A command in one string, split into words.
+//! Splits a command in one string into words.
 
 use std::fmt;
 
@@ -6,9 +6,9 @@ use std::fmt;
 #[non_exhaustive]
 pub enum SplitError {
     Empty,
-    /// A quotation mark has no partner, or a backslash ends the string.
+    /// The character is an unclosed quotation mark, or a backslash at the end.
     Unclosed(char),
-    /// A character outside of quotation marks that only a shell can interpret.
+    /// The unquoted character has a meaning only for a shell.
     ForShells(char),
 }
 
@@ -28,8 +28,8 @@ impl fmt::Display for SplitError {
 
 impl std::error::Error for SplitError {}
 
-/// Splits a command as a shell does: at blanks outside of quotation marks. Between `'`, all characters stay. Between `"`, all
-/// characters stay except a backslash before `"`, `\`, `$` or a backquote.
+/// Splits at unquoted blanks, as a shell does. Between `'`, all characters are literal. Between `"`, a backslash
+/// escapes only `"`, `\`, `$` and a backquote.
 pub fn split(command: &str) -> Result<Vec<String>, SplitError> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -1,4 +1,4 @@
-//! The answer in a sentence.
+//! The answer in a sentence for each new command.
 
 use vectored_report::Block;
 use vectored_report::words::{count, enumerated, grouped};
@@ -12,13 +12,13 @@ const SHOWN_CALLS: usize = 4;
 
 const SHOWN_STACKS: usize = 3;
 
-/// Times that differ by at most this share may be called equal.
+/// The largest difference in times, as a fraction, for the word "equal".
 const EQUAL_WITHIN: f64 = 0.1;
 
 const MORE_ROUNDS: &str = "use more rounds, by --rounds or --budget";
 
-/// One sentence for each new command: `new takes 0.812 [0.790, 0.838] of the time of old, and makes 120 writes instead of
-/// 40,025`. If times say nothing, counts come first.
+/// For example `new takes 0.812 [0.790, 0.838] of the time of old, and makes 120 writes instead of 40,025`. If the
+/// times are unusable, the counts are first.
 pub fn answer(versus: &Versus, of: &Comparison) -> String {
     let (mut told, silent) = times(versus, of);
     let both = versus.old.calls.as_ref().zip(of.side.calls.as_ref());
@@ -34,7 +34,7 @@ pub fn answer(versus: &Versus, of: &Comparison) -> String {
     sentence(&of.side.name, &told, silent)
 }
 
-/// The sentence about a command: the known parts, and why other parts are missing.
+/// Joins the known parts. `silent` gives the reason why a part is missing.
 pub(super) fn sentence(name: &str, told: &[String], silent: Option<String>) -> String {
     match (told.join(", and "), silent) {
         (told, None) => format!("{name} {told}"),
@@ -43,8 +43,8 @@ pub(super) fn sentence(name: &str, told: &[String], silent: Option<String>) -> S
     }
 }
 
-/// The parts about times: `takes 0.812 [0.790, 0.838] of the time of old and 0.610 [0.600, 0.620] of its CPU time`. The second
-/// value is the reason if any part is missing.
+/// For example `takes 0.812 [0.790, 0.838] of the time of old and 0.610 [0.600, 0.620] of its CPU time`. The second
+/// value gives the reason if a part is missing.
 fn times(versus: &Versus, of: &Comparison) -> (Vec<String>, Option<String>) {
     if versus.is_spoiled(of) {
         let why = "no times are compared, since a run failed";
@@ -107,16 +107,15 @@ fn is_found(of: &Compared) -> bool {
     of.change != Change::NotFound
 }
 
-/// If no difference was found: the largest difference, in per cent, that the figures may have. The bound follows from the
-/// interval of the figures and from the interval of the old command against itself. `None` if the bound is too large to call
-/// the figures equal.
+/// Returns a bound on the difference in per cent, if no difference was found. The bound covers the interval of the
+/// figure and the interval of the old command against itself. `None` if the bound is above [`EQUAL_WITHIN`].
 fn equal_within(of: &Compared, noise: Option<&Compared>) -> Option<u64> {
     let most = |of: &Compared| Some((of.high? - 1.0).max(1.0 - of.low?));
     let most = most(of)?.max(noise.and_then(most).unwrap_or(0.0));
     (most <= EQUAL_WITHIN).then(|| ((most * 100.0).ceil() as u64).max(1))
 }
 
-/// Which runs failed: `old failed in 3 runs, first in round 5: exit status 2, 'failing'`.
+/// For example `old failed in 3 runs, first in round 5: exit status 2, 'failing'`.
 pub fn failures(side: &Side) -> Option<String> {
     let first = side.failed.first()?;
     let place = match first.phase {
@@ -133,7 +132,7 @@ pub fn failures(side: &Side) -> Option<String> {
     ))
 }
 
-/// `exit status 2, 'no such file'`.
+/// For example `exit status 2, 'no such file'`.
 pub(super) fn end_in_words(ended: &str, said: &str) -> String {
     if said.is_empty() { ended.to_owned() } else { format!("{ended}, '{said}'") }
 }
@@ -201,7 +200,7 @@ pub fn limits_in_words(all: &[RuledLimit], base: &str) -> Vec<(Ruling, String)> 
     of_one.map(sentence).collect()
 }
 
-/// `; more are write (1,012 instead of 12) and fsync (3 instead of 2)`.
+/// For example `; more are write (1,012 instead of 12) and fsync (3 instead of 2)`.
 fn grown_in_words(grown: &[GrownCall]) -> String {
     let named = grown.iter().take(SHOWN_CALLS);
     let named = named.map(|one| {
@@ -223,7 +222,7 @@ fn grown_in_words(grown: &[GrownCall]) -> String {
     }
 }
 
-/// Where the calls that exceed limits come from: `more calls of new: 1,000 of write from main > save > flush`.
+/// For example `more calls of new: 1,000 of write from main > save > flush`.
 pub fn stacks_in_words(of: &Comparison) -> Option<String> {
     let name = &of.side.name;
     if !of.no_stacks.is_empty() {
@@ -245,8 +244,8 @@ pub(super) fn limit_sentences(all: &[RuledLimit], base: &str) -> impl Iterator<I
     said.map(|(ruling, text)| ruling.sentence(text))
 }
 
-/// `makes 120 writes instead of 40,025`, with each count of transfers that differs. If none differs: the count of all calls, or
-/// `equal` if both commands make equally many.
+/// For example `makes 120 writes instead of 40,025`. If no count of transfers differs, returns the count of all
+/// calls, or `equal` if the counts of all calls are equal.
 pub(super) fn calls(old: &Calls, new: &Calls, equal: &str) -> String {
     let changed = |noun: &str, of: fn(&Calls) -> Range| {
         let (old, new) = (of(old), of(new));
@@ -268,7 +267,6 @@ pub(super) fn calls(old: &Calls, new: &Calls, equal: &str) -> String {
     } else if of_old == of_new && of_old.low == of_old.high {
         format!("makes {equal}")
     } else {
-        // The counts vary from run to run.
         format!(
             "makes {} system calls instead of {}",
             range(of_new),
@@ -277,7 +275,6 @@ pub(super) fn calls(old: &Calls, new: &Calls, equal: &str) -> String {
     }
 }
 
-/// `3`, or `3 to 5`.
 pub(super) fn range(of: Range) -> String {
     if of.low == of.high {
         grouped(of.low)
@@ -290,7 +287,7 @@ fn whole(count: f64) -> String {
     grouped(count.round() as u64)
 }
 
-/// The ratio and its interval: `0.812 [0.790, 0.838]`.
+/// For example `0.812 [0.790, 0.838]`.
 pub fn ratio_in_words(of: &Compared) -> Option<String> {
     let ratio = number(of.ratio?);
     Some(match (of.low, of.high) {
@@ -301,7 +298,7 @@ pub fn ratio_in_words(of: &Compared) -> Option<String> {
     })
 }
 
-/// A ratio, with enough digits to show a difference of one per cent.
+/// The digits are sufficient to show a difference of one per cent.
 fn number(ratio: f64) -> String {
     match ratio {
         ratio if ratio >= 99.95 => grouped(ratio.round() as u64),

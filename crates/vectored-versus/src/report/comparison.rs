@@ -1,4 +1,4 @@
-//! Compares two results of `vectored versus`: an earlier and a later result.
+//! Compares an earlier with a later result of `vectored versus`.
 
 use serde::Serialize;
 use vectored_report::words::NONE;
@@ -23,9 +23,10 @@ pub struct CommandChange {
     pub name: String,
     pub earlier: [String; 2],
     pub later: [String; 2],
-    /// Times and memory as ratios to the old command of the same result, so that machines may differ. Counts are absolute.
+    /// Times and memory are ratios to the old command of the same result, because the machines may differ. Counts are
+    /// absolute.
     pub figures: Vec<Compared>,
-    /// The rounds of the shorter result.
+    /// The number of rounds of the result with fewer rounds.
     pub rounds: usize,
     #[serde(skip)]
     sides: [Comparison; 2],
@@ -49,7 +50,8 @@ pub fn compare_versus(earlier: &Versus, later: &Versus) -> VersusComparison {
     }
 }
 
-/// The ratios of both results, the later divided by the earlier. The interval has all quotients of both intervals.
+/// Divides the ratios of `later` by the ratios of `earlier`. The new interval contains each quotient of a value of
+/// one interval and a value of the other interval.
 fn figures(earlier: &Comparison, later: &Comparison) -> Vec<Compared> {
     let quotient = |new: Option<f64>, old: Option<f64>| Some(new? / old.filter(|old| *old > 0.0)?);
     let ratio = |old: &Compared| {
@@ -73,7 +75,7 @@ fn figures(earlier: &Comparison, later: &Comparison) -> Vec<Compared> {
 }
 
 impl CommandChange {
-    /// The change as a result whose old command is the new command of the earlier result.
+    /// The new command of the earlier result becomes the old command of the returned result.
     fn as_versus(&self) -> Versus {
         let [earlier, later] = &self.sides;
         Versus {
@@ -107,7 +109,8 @@ impl VersusComparison {
     }
 }
 
-/// `new takes 0.550 [0.500, 0.600] of the time of old, 0.0611 [0.0341, 0.135] before, and makes 40,000 writes instead of 61`.
+/// For example `new takes 0.550 [0.500, 0.600] of the time of old, 0.0611 [0.0341, 0.135] before, and makes 40,000
+/// writes instead of 61`.
 fn answer(of: &CommandChange) -> String {
     let ratios = of.sides.each_ref();
     let [earlier, later] = ratios.map(|side| ratio_in_words(side.figure("wall_ns")?));
@@ -133,7 +136,6 @@ fn answer(of: &CommandChange) -> String {
     sentence(&of.name, &parts, silent)
 }
 
-/// The answer for each new command, and its figures.
 pub fn versus_comparison_document(comparison: &VersusComparison) -> Document {
     let (mut answers, mut body) = (Vec::new(), Vec::new());
     for one in &comparison.new {

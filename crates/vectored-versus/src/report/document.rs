@@ -21,10 +21,10 @@ const LEAD: &str = "\
 Commands that should do the same are run in turn, and what they take is compared round by round. Their system calls are \
 counted in runs of their own, in which their outputs are compared, too.";
 
-/// The most kinds of calls that the answer shows.
+/// The largest number of kinds of calls in the answer.
 const SHOWN_KINDS: usize = 10;
 
-/// The most digits of a SHA-256 sum that are shown; the JSON has all digits.
+/// The number of digits shown of a SHA-256 sum. The JSON has all 64 digits.
 const SHOWN_DIGITS: usize = 12;
 
 const SHOWN_FILES: usize = 3;
@@ -46,7 +46,7 @@ pub(super) const ROWS: [Row; 12] = [
     ("written_bytes", "bytes written", whole),
 ];
 
-/// The kernel counts the time of a CPU in whole microseconds.
+/// The kernel reports CPU time in whole microseconds.
 fn cpu_time(ns: f64) -> String {
     if ns == 0.0 { "below 1 µs".to_owned() } else { time(ns) }
 }
@@ -55,7 +55,6 @@ fn whole(count: f64) -> String {
     grouped(count.round() as u64)
 }
 
-/// The answer of each new command, its figures, and the calls that differ. Sections have all calls and all files.
 pub fn document(versus: &Versus) -> Document {
     let (mut answer, mut warnings) = (Vec::new(), Vec::new());
     let (mut body, mut sections) = (Vec::new(), Vec::new());
@@ -95,7 +94,7 @@ fn sentence(tone: Tone, text: impl Into<vectored_report::Text>) -> Block {
     Block::Sentence(Sentence::toned(tone, text))
 }
 
-/// Warnings: reasons to trust the comparison less.
+/// The reasons why the comparison is less reliable.
 fn warnings(versus: &Versus, of: &Comparison) -> Vec<Block> {
     let Side {
         name, ended, said, ..
@@ -120,7 +119,6 @@ fn warnings(versus: &Versus, of: &Comparison) -> Vec<Block> {
         .collect()
 }
 
-/// The failures and differences that decide, and the outcome of the comparison.
 fn answers(versus: &Versus, of: &Comparison) -> Vec<Block> {
     let mut blocks = Vec::new();
     blocks.extend(failures_of(&of.side));
@@ -149,7 +147,7 @@ fn compared(versus: &Versus, of: &Comparison) -> Vec<Block> {
     blocks
 }
 
-/// The first programs and scripts of a list; libraries are left out.
+/// Returns some programs and scripts. Libraries are excluded.
 fn some_of<'a>(files: impl IntoIterator<Item = &'a File>) -> String {
     let files = files.into_iter();
     let mut own: Vec<&File> = files
@@ -162,7 +160,7 @@ fn some_of<'a>(files: impl IntoIterator<Item = &'a File>) -> String {
     enumerated(&shown.chain(others).collect::<Vec<_>>())
 }
 
-/// The files of `of` whose content `other` did not run, or whose content is unknown.
+/// Returns the files of `of` whose content is unknown, or was not run by `other`.
 fn alone<'a>(of: &'a Side, other: &Side) -> Vec<&'a File> {
     let is_alone = |file: &&File| {
         let mut others = other.files.iter();
@@ -171,7 +169,7 @@ fn alone<'a>(of: &'a Side, other: &Side) -> Vec<&'a File> {
     of.files.iter().filter(is_alone).collect()
 }
 
-/// `only old ran ./prog.old; only new ran ./prog`, if contents are known.
+/// For example `only old ran ./prog.old; only new ran ./prog`. `None` if a content is unknown.
 fn own_files(old: &Side, new: &Side) -> Option<String> {
     let ran = |(of, other): (&Side, &Side)| {
         let known = alone(of, other)
@@ -209,7 +207,7 @@ fn figures(versus: &Versus, of: &Comparison) -> Table {
     comparison_table("", &[""], sides, rows.collect())
 }
 
-/// The calls by name, the largest differences first. If `only_changed`, only the calls that differ.
+/// The largest differences are first. With `only_changed`, equal calls are omitted.
 fn kinds(old: &Side, new: &Side, only_changed: bool) -> Table {
     let kinds = |side: &Side| side.calls.clone().unwrap_or_default().kinds;
     let row = |(name, sides): (String, Vec<Vec<Range>>)| {
@@ -250,7 +248,6 @@ fn details(versus: &Versus, of: &Comparison) -> Vec<Section> {
         .collect()
 }
 
-/// The files whose contents only one side ran, and the number of files that both ran.
 fn files(old: &Side, new: &Side) -> Option<Section> {
     let rows = |of: &Side, other: &Side| -> Vec<Vec<Cell>> {
         let row = |file: &File| {
@@ -281,7 +278,7 @@ fn files(old: &Side, new: &Side) -> Option<Section> {
     })
 }
 
-/// Whether calls were counted, but times measured only once: one time tells nothing.
+/// Returns whether calls were counted and only one round was timed. One round gives no interval.
 fn is_of_counts_alone(versus: &Versus) -> bool {
     versus.old.runs.len() == 1 && versus.old.calls.is_some()
 }

@@ -1,4 +1,4 @@
-//! The results of one command, over time and commits.
+//! The results of one command, by time and commit.
 
 use serde::Serialize;
 use vectored_report::words::{NONE, count, grouped};
@@ -9,10 +9,9 @@ use crate::report::answer::ratio_in_words;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HistoryRow {
-    /// The name that other commands accept.
+    /// The name that `vectored report` and `vectored compare` accept.
     pub name: String,
     pub started_at: String,
-    /// See [`Versus::commit`].
     pub commit: Option<String>,
     pub old_command: String,
     pub rounds: usize,
@@ -36,7 +35,7 @@ pub fn history_rows(name: &str, of: &Versus, command: &str) -> Vec<HistoryRow> {
     row.collect()
 }
 
-/// The results of a command, the newest first.
+/// `rows` has the newest result first.
 pub fn history_document(command: &str, rows: &[HistoryRow]) -> Document {
     let cells = |row: &HistoryRow| -> Vec<Cell> {
         let time = row.time.as_ref().and_then(ratio_in_words);

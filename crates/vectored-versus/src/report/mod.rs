@@ -1,4 +1,4 @@
-//! The result in words, as a document, and its saved form.
+//! The result in words, as a document, and in its saved form.
 
 mod answer;
 mod comparison;

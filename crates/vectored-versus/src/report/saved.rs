@@ -1,4 +1,4 @@
-//! The saved form: its rows, and the checks of a saved result when it is read.
+//! The rows of a saved result, and the checks when the result is read.
 
 use serde_json::{Value, json};
 use vectored_report::{SavedResult, value_of};
@@ -60,7 +60,7 @@ impl SavedResult for Versus {
     }
 }
 
-/// Whether outputs were compared. Outputs are not compared if a run had failed before.
+/// Outputs are not compared after a failed run.
 fn is_compared(new: &Comparison) -> bool {
     !new.figures.is_empty() || !new.differences.is_empty()
 }

@@ -14,7 +14,7 @@ use vectored_versus::report::{
 #[path = "../../../vectored-results/tests/it/damage.rs"]
 mod damage;
 
-/// Runs that take about this time. Their times scatter by 1 %.
+/// The wall times scatter by 1 %.
 fn runs(wall_ns: u64, seed: u64) -> Vec<Run> {
     let mut random = fastrand::Rng::with_seed(seed);
     let scattered = |_| {
@@ -79,7 +79,7 @@ fn side(name: &str, command: &str, writes: u64, runs: Vec<Run>) -> Side {
     }
 }
 
-/// The result for a log that makes 40,025 writes, and a log that makes 120.
+/// The result for two logs: the old log has 40,025 writes, the new log has 120.
 fn result() -> Versus {
     let old = side("old", "./log.old data", 40_025, runs(50_000_000, 1));
     let again = runs(50_000_000, 2);
@@ -156,7 +156,6 @@ fn of_all(share: f64) -> CallLimit {
     CallLimit { name: None, share }
 }
 
-/// A result that has everything that may be reported.
 fn spoiled() -> Versus {
     let mut spoiled = result();
     spoiled.not_compared = vec!["standard error".to_owned()];
@@ -175,7 +174,7 @@ fn spoiled() -> Versus {
         calls.submits = true;
         calls.skipped_lines = 1;
     }
-    // A new command whose calls were counted, and whose times were not measured.
+    // A new command with counted calls and without timed runs.
     let mut untimed = spoiled.new[0].clone();
     untimed.side.name = "new 2".to_owned();
     untimed
@@ -224,7 +223,6 @@ fn two_results_are_compared_and_what_one_of_them_lacks_is_said() {
     assert!(!text.contains("system calls") && !text.contains("neither"));
     uncounted.new[0].figures.clear();
     assert!(compared(&uncounted).contains("was neither timed nor counted"));
-    // The shorter result decides whether an interval is known.
     uncounted.old.runs.truncate(1);
     let mut comparison = compare_versus(&result(), &uncounted);
     comparison.rule(Limits {
@@ -259,7 +257,7 @@ fn a_ratio_has_changed_if_the_intervals_of_both_results_are_apart() {
     }
 }
 
-/// The figures are the time, the CPU time, and the time of old against itself, by the width and place of their intervals.
+/// Each case gives the interval of the time, of the CPU time, and of the old command against itself.
 #[test]
 fn a_sentence_says_what_its_interval_supports() {
     let shape = |word: &str| match word {
@@ -273,7 +271,6 @@ fn a_sentence_says_what_its_interval_supports() {
         "narrow narrow narrow",
         "wide narrow narrow",
         "narrow narrow wide",
-        // The difference is not larger than the noise.
         "above wide wide",
         "wide less narrow",
         "narrow less narrow",
@@ -317,7 +314,6 @@ fn a_sentence_says_what_its_interval_supports() {
         }
         said += &format!("{old:?} {new:?}: {}\n", answer(&result, &result.new[0]));
     }
-    // Writes are not reported if their ranges overlap.
     let mut result = result();
     result.new[0]
         .figures
