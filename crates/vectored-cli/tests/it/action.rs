@@ -1,11 +1,11 @@
-//! The steps of the action: its scripts, with the variables that a runner sets, and a `gh` and a `curl` that only note what is asked.
+//! Tests of the scripts of `action/`, with fake programs `gh` and `curl` that record their arguments.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::support::{Bench, VECTORED, entries, needs_strace, said_by};
 
-/// `gh api` answers with the file named like the end of the address, filtered like the answer of the real `gh`.
+/// `gh api` prints the file whose name is the last part of the address, filtered by jq as in the real `gh`.
 const GH: &str = r#"#!/bin/sh
 echo "$@" >>gh.log
 filter=.
@@ -25,7 +25,7 @@ done
 const CURL: &str =
     "#!/bin/sh\nwhile [ \"$1\" != --output ]; do shift; done\ncp \"${3#https://host/}\" \"$2\"\n";
 
-/// A repository with three commits: equal work, equal work, and 1,000 more writes.
+/// The repository has three commits: two with equal work, and a third with 1,000 more writes.
 struct Repository(Bench);
 
 impl Repository {
@@ -43,7 +43,6 @@ impl Repository {
         Repository(bench)
     }
 
-    /// Runs a script with these variables; returns what it prints and says.
     fn step(&self, script: &str, variables: &[(&str, &str)], code: i32) -> String {
         let work = self.0.work();
         let scripts = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../action");
@@ -119,19 +118,16 @@ fn the_steps_fail_for_a_regression_pass_otherwise_and_leave_no_trace() {
     }
     assert!(!comment.contains("/temp/"), "{comment}");
     assert_eq!(repository.read("summary"), comment);
-    // Only the result is left.
     let temp = repository.0.work().join("temp/vectored");
     assert_eq!(names_in(&temp), ["result", "vectored"]);
     let results = names_in(&temp.join("result"));
     assert_eq!(results, ["comment.md", "result.json"]);
     assert_eq!(repository.git("status --porcelain"), "");
     assert_eq!(repository.git("worktree list").lines().count(), 1);
-    // The head is the base of another branch now.
     repository.git("checkout -q equal");
     let comment = compare("HEAD~1", limit, 0);
     let told = "### calls of dd: no limit is exceeded\n";
     assert!(comment.contains(told), "{comment}");
-    // Two rounds have no interval.
     let undecided = "--rounds 2 --warmup 0 --fail-if-slower 1%";
     assert!(compare("HEAD~1", undecided, 0).contains("could not be decided"));
     let missing = [("BASE", ""), ("COMMAND", "sh built")];
@@ -146,7 +142,7 @@ fn what_cannot_be_compared_fails_and_is_told() {
     let repository = Repository::new();
     repository.step("install.sh", &[("TOOL", VECTORED)], 0);
     let limit = "--rounds 1 --warmup 0 --fail-if-more-calls 1%";
-    // A command that is spelt wrong fails in both versions alike.
+    // A misspelt command fails in both versions in the same way.
     for row in "\
 HEAD | true | sh absent | LIMIT | 1 | ends with 2: give --ignore-failure
 HEAD | true | sh absent | LIMIT --prepare 'test -n x' --ignore-failure | 0 | no limit is exceeded
@@ -195,7 +191,7 @@ fn a_pull_request_gets_one_comment_that_is_updated() {
     let asked = ask(&format!("{others},{}", comment(3, "Bot", mark)), "bb");
     let patch = "api --method PATCH repos/owner/name/issues/comments/3 -F body=@";
     assert!(asked.contains(patch) && !asked.contains("POST"), "{asked}");
-    // A branch with two pull requests, and a text that is too long for GitHub.
+    // Two pull requests have the branch, and the comment exceeds GitHub's limit.
     fs::write(work.join("pulls.json"), pulls.replace("aa", "bb")).unwrap();
     let long = format!("&#64;all @{}", "@".repeat(99_999));
     fs::write(result.join("comment.md"), long).unwrap();
@@ -204,9 +200,9 @@ fn a_pull_request_gets_one_comment_that_is_updated() {
     assert!(both.iter().all(|one| asked.contains(one)), "{asked}");
     let body = repository.read("body");
     assert!(body.contains("&\u{200b}#64;all @\u{200b}") && body.len() < 65_536);
-    // A commit that no open pull request has any more.
+    // No open pull request has this commit.
     assert_eq!(ask("", "cc").lines().count(), 1);
-    // A result that is a link to a file that only this job may read.
+    // The result contains a link to a file that only this job may read.
     fs::remove_file(result.join("comment.md")).unwrap();
     std::os::unix::fs::symlink("/proc/self/environ", result.join("comment.md")).unwrap();
     repository.comment("bb", 1);

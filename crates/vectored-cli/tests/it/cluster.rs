@@ -1,5 +1,5 @@
-//! A program that `mpirun` or `srun` starts. Without the feature `mpi`, it is refused. `cargo xtask cluster` tests
-//! the feature.
+//! Tests of a program that `mpirun` or `srun` starts without the feature `mpi`. `cargo xtask cluster` tests the
+//! feature.
 
 use crate::support::{Bench, said_by};
 

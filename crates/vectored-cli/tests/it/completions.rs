@@ -1,4 +1,4 @@
-//! Completions that a shell takes, and manual pages in a real man(1).
+//! Tests of completion scripts in shells, and of manual pages in man(1).
 
 use std::process::Command;
 
@@ -22,7 +22,7 @@ fn man_reads_all_pages_without_a_warning() {
     let bench = Bench::new();
     let directory = bench.work().join("new/man1");
     let path = directory.to_str().unwrap();
-    // Twice: pages are replaced.
+    // The second run replaces the pages of the first run.
     for _ in 0..2 {
         let printed = stdout_of(bench.vectored().args(["man", "--dir", path]));
         assert_eq!(printed, "");

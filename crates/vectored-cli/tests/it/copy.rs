@@ -1,4 +1,4 @@
-//! `vectored copy`: a filter.
+//! Tests of successful copies by `vectored copy`.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -14,18 +14,17 @@ pub fn content() -> Vec<u8> {
     (0..100_000_u32).map(|n| (n * 31 % 251) as u8).collect()
 }
 
-/// A bench with this content in the file `from`.
 fn bench() -> Bench {
     let bench = Bench::new();
     fs::write(bench.work().join("from"), content()).unwrap();
     bench
 }
 
-/// Runs words in a shell, with `COPY` for `vectored copy`. Returns the exit status and standard error.
+/// Runs `words` in a shell. `COPY` stands for `vectored copy`. Returns the exit status and standard error.
 pub fn said_in_shell(bench: &Bench, words: &str) -> (i32, String) {
     let mut shell = bench.program("sh");
     shell
-        // The caller of the tests may leave descriptors open, as `time -o FILE` does.
+        // The shell closes descriptors that the caller of the tests left open, for example `time -o FILE`.
         .args([
             "-c",
             &format!("exec 3>&- 4>&-; {words}").replace("COPY", "\"$0\" copy"),
@@ -36,7 +35,7 @@ pub fn said_in_shell(bench: &Bench, words: &str) -> (i32, String) {
     (output.status.code().unwrap(), said)
 }
 
-/// Runs lines `WORDS => STATUS: MESSAGE`, one after the other. Without a message nothing is said.
+/// Runs each line `WORDS => STATUS: MESSAGE`. An empty message means an empty standard error.
 #[track_caller]
 pub fn check(bench: &Bench, lines: &str) {
     for line in lines.lines() {
@@ -113,7 +112,6 @@ COPY --technique stdio from > /dev/full => 1: cannot copy 'from' to standard out
 #[test]
 fn an_error_counts_the_bytes_of_the_output() {
     let bench = bench();
-    // `ulimit -f` counts in blocks of 512 bytes.
     for words in ["from", "- < from", "--buffer-size 64k from"] {
         let (code, said) = said_in_shell(&bench, &format!("ulimit -f 100; COPY {words} > out"));
         let expected = "error: cannot write to standard output after 51200 bytes: File too large";
@@ -131,7 +129,7 @@ fn a_named_file_is_made_with_the_mode_of_the_input_and_not_overwritten_unasked()
         (0o755, "umask 022; COPY from to --sync", 0o755),
         (0o4777, "umask 027; COPY from to", 0o750),
         (0o444, "umask 0; COPY from to", 0o444),
-        // A copy from a pipe has no mode to keep: the mask alone decides.
+        // A pipe gives the copy no mode. The umask is applied to the default mode.
         (0o755, "umask 027; cat from | COPY - to", 0o640),
         (
             0o755,
@@ -190,7 +188,7 @@ fn a_file_that_could_not_be_finished_is_removed_if_the_copy_made_it() {
     );
     assert_eq!(fs::metadata(&to).unwrap().len(), 51_200);
     fs::remove_file(&to).unwrap();
-    // A signal comes when the file exists, and when all is copied except what the pipe holds.
+    // The signal arrives after the file exists, and after only the bytes in the pipe are left to copy.
     for signal in [Signal::INT, Signal::HUP, Signal::XCPU, Signal::USR1] {
         for (fed, least) in [(0, 0), (0, 0), (0, 0), (content().len(), 1)] {
             let (reader, mut feeder) = std::io::pipe().unwrap();
@@ -221,7 +219,7 @@ fn holes_are_kept_where_they_are() {
     write(3 << 20, b"in the middle");
     file.set_len(5 << 20).unwrap();
     let of = |name: &str| fs::metadata(bench.work().join(name)).unwrap();
-    // Reads from a position with only a hole after it. Files of /sys are shorter than their size says.
+    // The input starts at a position with no data after it. A file of /sys is shorter than its reported size.
     check(
         &bench,
         "\

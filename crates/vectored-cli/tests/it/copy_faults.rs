@@ -1,4 +1,4 @@
-//! `vectored copy`: what fails before, around and after a copy harms nothing.
+//! Tests that a failed copy damages no file.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -7,12 +7,11 @@ use std::path::PathBuf;
 use crate::copy::{check, content, said_in_shell};
 use crate::support::{Bench, VECTORED, entries, needs_strace};
 
-/// The names in the working directory.
 fn names(bench: &Bench) -> Vec<PathBuf> {
     entries(&bench.work())
 }
 
-/// Copies that fail, each with its exit status and part of its message, to an existing file and to a new file.
+/// Each copy is run to an existing file and to a new file.
 const REFUSED: &str = "\
 cat from | COPY --sparse - TO => 2: --sparse: both must be files
 COPY --technique splice from TO => 2: from or to a pipe; choose another --technique
@@ -49,7 +48,7 @@ fn what_cannot_be_copied_leaves_a_file_and_makes_none() {
             assert_eq!(names(&bench), before, "{line}");
         }
     }
-    // A source that can be copied cuts the file, also if the source is empty.
+    // A readable source truncates the file, even if the source is empty.
     for words in [
         "COPY --force from present",
         "COPY --sparse --force unread present",
@@ -68,7 +67,6 @@ fn what_cannot_be_copied_leaves_a_file_and_makes_none() {
 fn a_copy_needs_neither_a_thread_nor_a_descriptor_more() {
     let bench = Bench::new();
     fs::write(bench.work().join("from"), content()).unwrap();
-    // Descriptors 3 and 4 are FROM and TO.
     for (names, redirections, limit) in [
         ("from to", "", 5),
         ("--sparse from to", "", 5),
@@ -88,7 +86,7 @@ fn a_copy_needs_neither_a_thread_nor_a_descriptor_more() {
     assert!(code == 2 && said.contains("ulimit -n"), "{said}");
 }
 
-/// If the file system does not tell the holes, or says of data that it is a hole, all is copied.
+/// The whole file is copied if the file system cannot report holes, or reports data as a hole.
 #[test]
 fn files_that_do_not_tell_their_holes_are_copied_whole() {
     let bench = Bench::new();
@@ -99,7 +97,7 @@ fn files_that_do_not_tell_their_holes_are_copied_whole() {
     needs_strace!();
     fs::write(bench.work().join("from"), content()).unwrap();
     for (error, options) in [("ENXIO", ""), ("EINVAL", "--force")] {
-        // The test does not know which call asks for data and which call for a hole, and tries each.
+        // The numbers of the lseek(2) calls for data and for holes are unknown, so each call fails in turn.
         let once = (1..10).map(|n| n.to_string());
         for when in once.chain((1..10).map(|n| format!("{n}+"))) {
             fs::write(bench.work().join("to"), "old").unwrap();
@@ -121,23 +119,23 @@ fn files_that_do_not_tell_their_holes_are_copied_whole() {
     }
 }
 
-/// A copy whose calls fail one after the other.
+/// In the tests, the system calls of this copy fail one after another.
 struct Scene {
     options: &'static str,
-    /// The content of the file that is overwritten.
+    /// The previous content of the output file. `None` if the file is new.
     old: Option<&'static [u8]>,
-    /// Whether the ends are standard input and output.
+    /// Whether the copy uses standard input and standard output.
     is_filter: bool,
 }
 
-/// The file that is copied, with a hole before its data and a hole behind its data.
+/// The file has a hole at its start and a hole at its end.
 fn source() -> Vec<u8> {
     let hole = [0; 1 << 16];
     [&hole, &content()[..], &hole].concat()
 }
 
 impl Scene {
-    /// Runs the copy under strace with these options. Returns the exit status, the message and the output file.
+    /// Runs the copy under strace with options for strace. Returns the exit status, the message and the output file.
     fn run(&self, strace: &[&str]) -> (Option<i32>, String, Option<Vec<u8>>) {
         let bench = Bench::new();
         let [from, to] = ["from", "to"].map(|name| bench.work().join(name));
@@ -164,7 +162,7 @@ impl Scene {
         (output.status.code(), said, fs::read(&to).ok())
     }
 
-    /// The calls of the copy. Each has its name, and its number among the calls of this name.
+    /// Returns the name of each call, and the number of the call among the calls of this name.
     fn calls(&self) -> Vec<(String, usize)> {
         let log = Bench::new();
         let log = log.work().join("log");
@@ -178,9 +176,9 @@ impl Scene {
             *count += 1;
             Some((line, name.to_owned(), *count))
         });
-        // Before the handler of SIGXFSZ is set, the runtime starts, and no name is known.
+        // Before the handler of SIGXFSZ is set, only the runtime makes calls.
         let of_copy = calls.skip_while(|(line, ..)| !line.contains("SIGXFSZ"));
-        // brk(2) returns an address, so the C library takes any error for success.
+        // brk(2) returns an address in the kernel's interface, so the C library does not see an injected error.
         let of_copy = of_copy.filter(|(_, name, _)| !name.starts_with("exit") && name != "brk");
         of_copy.map(|(_, name, count)| (name, count)).collect()
     }
@@ -202,7 +200,7 @@ impl Scene {
         }
         assert!(said.starts_with("error: "), "{what}");
         match (self.old, to) {
-            // Only an error about the name of a complete file leaves the new file.
+            // After an error, a new file may exist only if the file is complete.
             (None, Some(to)) if !self.is_filter => {
                 assert!(to == whole && said.contains("is complete"), "{what}");
             }
@@ -236,7 +234,7 @@ fn an_error_of_any_call_harms_nothing() {
     std::thread::scope(|scope| {
         for scene in &scenes {
             scope.spawn(|| {
-                // The handlers of signals are all set in the same way.
+                // All signal handlers are set by the same code, so one call of 16 is tested.
                 let is_one_of_many =
                     |name: &str, count: usize| name == "rt_sigaction" && !count.is_multiple_of(16);
                 for (name, count) in scene.calls() {

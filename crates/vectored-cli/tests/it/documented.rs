@@ -1,6 +1,7 @@
-//! The screens of README and `docs/`, and the steps of `docs/ten-minutes.md`.
+//! Tests of the screens in README and `docs/`, and of the steps in `docs/ten-minutes.md`.
 //!
-//! Each result of `documented/` was saved by the command of a screen, without its samples, which no screen shows.
+//! The command of each screen saved a result in `documented/`. The samples were removed, because no screen shows
+//! samples.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -9,7 +10,7 @@ use std::{env, fs};
 
 use crate::support::{Bench, VECTORED, case, needs_strace, one_line, skip, stdout_of};
 
-/// The command of a screen, and what it saved.
+/// Each entry: the command of a screen, and the file that the command saved.
 const SCREENS: [(&str, &str); 5] = [
     ("vectored measure", "measure"),
     (
@@ -40,7 +41,7 @@ fn blocks(page: &str, language: &str) -> Vec<String> {
         .collect()
 }
 
-/// Whether the pieces of a screen between lines of `…` stand in the text, in this order.
+/// Splits the screen at lines of `…`. Returns the first piece that is missing in the text, or out of order.
 fn missing_piece<'s>(screen: &'s str, text: &str) -> Option<&'s str> {
     let mut rest = text;
     screen
@@ -66,10 +67,9 @@ fn each_screen_is_what_the_command_prints_of_its_saved_result() {
     let pages = pages.filter(|page| page.ends_with(".md"));
     for page in pages.chain(["README.md".to_owned()]) {
         for block in blocks(&page, "console") {
-            // Commands that are typed before the last command print nothing.
+            // Only the last command of a block prints something.
             let commands = block.rfind("$ vectored ").unwrap();
             let (command, screen) = block[commands + 2..].split_once('\n').unwrap();
-            // `ten_minutes_can_be_typed` runs this command.
             if command.contains("--fail-if") {
                 continue;
             }
@@ -100,8 +100,9 @@ fn each_screen_is_what_the_command_prints_of_its_saved_result() {
     }
 }
 
-/// For each command of the page: its end, its exit status, and a part of its output that the page also shows (counts,
-/// no times). On a busy machine, some exchanges of ask.py stand apart, with less sure waits.
+/// Each row: the end of a command, its exit status, and a part of its output that the page also shows. The parts
+/// contain counts, not times. On a busy machine, some exchanges of ask.py are far apart and have waits with less
+/// certainty.
 const TYPED: &str = "\
 advise -- python3 report.py => 0: 20,000 × write 9–13 B | calls instead of 20,000.
 'python3 report.py.old' 'python3 report.py' => 0: writes instead of 20,000 | writes 20,000
@@ -111,11 +112,11 @@ echo $? => 0: 3
 advise -- python3 ask.py => 0: × (sendto 12 B + sendto 300 B, then an answer) | calls instead of
 'python3 ask.py.old' 'python3 ask.py' => 0: 50 writes instead of 100";
 
-/// Types the page: writes its programs, makes its edits, and gives its commands to one shell, in their order.
+/// Writes the programs of the page, makes its edits, and runs its commands in one shell.
 #[test]
 fn ten_minutes_can_be_typed() {
     needs_strace!();
-    // A wrapper of Python would make calls of its own.
+    // A wrapper script of Python would add system calls.
     let python = Command::new("python3")
         .args(["-c", "import sys; print(sys.executable)"])
         .output();
@@ -130,7 +131,7 @@ fn ten_minutes_can_be_typed() {
         folders[1],
         env::var("PATH").unwrap()
     );
-    // No other test has a server there.
+    // The process ID gives a loopback address that no other test uses.
     let [_, a, b, c] = std::process::id().to_be_bytes();
     let address = format!("127.{}.{b}.{c}", a + 1);
     let page = read(TEN_MINUTES).replace("127.0.0.1", &address);
@@ -173,10 +174,10 @@ fn ten_minutes_can_be_typed() {
     }
 }
 
-/// The commands of a page, as a script that prints the exit status of each command.
+/// Returns a script that prints the exit status of each command of the page.
 fn typed(page: &str, address: &str) -> String {
     let (mut files, mut script) = (HashMap::new(), String::new());
-    // Every other part stands between two fences.
+    // Odd parts are inside fences.
     for block in page.split("\n```").skip(1).step_by(2) {
         let (language, text) = block.split_once('\n').unwrap();
         let lines: Vec<&str> = text.lines().collect();
@@ -207,7 +208,7 @@ fn typed(page: &str, address: &str) -> String {
     script
 }
 
-/// A command with added options. They make the command quick, and find calls that are far apart on a busy machine.
+/// The added options shorten the run, and accept long gaps between calls on a busy machine.
 fn typed_command(command: &str, address: &str) -> String {
     let mut typed = command
         .replace("vectored advise ", "vectored advise --max-delay 1h ")

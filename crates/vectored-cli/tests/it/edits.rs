@@ -1,8 +1,8 @@
-//! Ten edits that others made or proposed in public to save calls: `advise` finds what the program did before, and `versus`
-//! proves the edit.
+//! Tests of ten public edits that save system calls in other projects. `advise` finds the calls before the edit.
+//! `versus` proves the edit.
 //!
-//! A file of `edits/` is a program before and after the edit. A line that ends with the comment "old" or "new" is
-//! only in that version.
+//! A file of `edits/` contains both versions of a program. A line with the comment "old" or "new" belongs to that
+//! version only.
 
 use std::fs;
 use std::process::Command;
@@ -11,8 +11,9 @@ use serde_json::Value;
 
 use crate::support::{Bench, json, needs_strace, said_by, skip, stdout_of};
 
-/// The project and the number of its issue or pull request; the program; what `advise` finds before the edit, counted or
-/// listed; the file that the program writes, `-` for standard output; the calls that the edit saves, and how many.
+/// Columns: the project and the number of its issue or pull request; the program; the finding of `advise` before the
+/// edit, counted or listed; the file that the program writes, or `-` for standard output; the saved calls and their
+/// number.
 const EDITS: &str = "\
 exfatprogs/exfatprogs#174 exfatprogs.c seek-then-transfer image lseek 1000
 BabbleSim/base#12 babblesim.c adjacent-writes - writes 1000
@@ -25,8 +26,7 @@ nodejs/node#6379 node.js adjacent-writes - writes 2000
 miyagawa/Starman#59 starman.pl adjacent-writes - writes 1000
 excon/excon#556 excon.rb stall - writes 12";
 
-/// Writes the program before or after the edit, and compiles it. Returns the command that runs the program, or what
-/// is not installed.
+/// Compiles one version of the program. Returns the command line, or the name of a tool that is not installed.
 fn build(bench: &Bench, source: &str, version: &str) -> Result<String, String> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/edits/");
     let text = fs::read_to_string(format!("{folder}{source}")).unwrap();
@@ -61,7 +61,7 @@ fn build(bench: &Bench, source: &str, version: &str) -> Result<String, String> {
     Ok(if is_compiled { format!("./{version}") } else { format!("{program} {file}") })
 }
 
-/// The fewest and the most calls of this name in the counted runs.
+/// Returns the smallest and the largest count.
 fn calls(side: &Value, name: &str) -> [u64; 2] {
     let calls = &side["calls"];
     let range = calls.get(name).unwrap_or(&calls["kinds"][name]);
@@ -84,14 +84,14 @@ fn edits_of_others_are_found_and_proved() {
             continue;
         };
 
-        // On a busy machine calls may be far apart.
+        // On a busy machine, calls may be far apart.
         let options = "advise --no-save --quiet --max-delay 1h --format json --output advice --";
         let (_, said) = said_by(&mut bench.command(&format!("{options} {old}")), 0);
         let advice = json(&fs::read_to_string(bench.work().join("advice")).unwrap());
         let found = ["findings", "uncounted"].map(|of| advice[of].as_array().unwrap());
         let mut found = found.into_iter().flatten();
         if !found.any(|one| one["kind"] == finds) {
-            // Timers of the kernel decide whether acknowledgements are delayed.
+            // The kernel's timers decide whether an acknowledgement is delayed.
             assert_eq!(finds, "stall", "{of}: {said} {advice:#}");
             skip(&format!("{of}: no answer waited for an acknowledgement"));
         }
@@ -107,7 +107,7 @@ fn edits_of_others_are_found_and_proved() {
         assert_eq!(result["not_compared"].as_array().unwrap().len(), 0, "{of}");
         let before = calls(&result["old"], name);
         let after = calls(&result["new"][0]["side"], name);
-        // Threads of some runtimes wake each other by writes.
+        // In some runtimes, threads wake each other by write(2).
         let is_exact = ["c", "rs", "py", "pl"]
             .iter()
             .any(|end| source.ends_with(end));

@@ -1,10 +1,10 @@
-//! Golden files of the output, from the simulated machine.
+//! Golden files of the output, made with the simulated machine.
 
 use serde_json::json;
 
 use crate::support::{Bench, stderr_of, stdout_of};
 
-/// Golden files, each of a run with these options.
+/// Each line: the name of a golden file, and the options of its run.
 const SCREENS: &str = "\
 the_table_of_the_usual_grid
 the_markdown --target pipe --segments 2,16 --format markdown
@@ -56,7 +56,7 @@ fn cells_that_no_named_technique_suits_are_left_out_and_named() {
 fn the_help_of_each_command() {
     for command in ["measure", "reproduce", "copy", "host"] {
         let help = stdout_of(&mut Bench::new().command(&format!("{command} --help")));
-        // Trailing blanks are clap's.
+        // clap prints trailing blanks.
         let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
         insta::assert_snapshot!(format!("the_help_of_{command}"), lines.join("\n"));
     }

@@ -1,4 +1,4 @@
-//! `vectored host` on the machine at hand.
+//! Tests of `vectored host` on the machine that runs the tests.
 
 use crate::support::{Bench, entries, json, stdout_of};
 

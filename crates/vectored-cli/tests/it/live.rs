@@ -1,4 +1,4 @@
-//! `vectored advise` on running programs: by programs in the kernel.
+//! Tests of `vectored advise` that watch running programs by BPF programs.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -10,8 +10,7 @@ use serde_json::Value;
 use crate::advise::{costs, until};
 use crate::support::{Bench, json, needs_strace, one_line, said_by, skip};
 
-/// A bench with costs. Skips a test where no program of the kernel can be attached. In CI the test fails instead: there a
-/// program can be attached.
+/// Returns a bench with costs. Skips the test if the kernel attaches no BPF program. In CI, the test fails.
 macro_rules! bench_of_live {
     () => {{
         if !rustix::process::geteuid().is_root() || !fs::exists("/sys/kernel/btf/vmlinux").unwrap()
@@ -32,7 +31,7 @@ fn bench() -> Bench {
     bench
 }
 
-/// `vectored advise` with these words, its result as JSON on standard output.
+/// The result goes to standard output as JSON.
 fn advise(bench: &Bench, words: &[&str]) -> Command {
     let mut command = bench.std_vectored();
     let own = "advise --costs costs.json --no-save --output - --format json";
@@ -45,7 +44,6 @@ fn advise(bench: &Bench, words: &[&str]) -> Command {
     command
 }
 
-/// The result of a command, which prints nothing itself.
 fn result_of(mut command: Command) -> Value {
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
@@ -57,7 +55,7 @@ fn live(bench: &Bench, script: &str) -> Value {
     result_of(advise(bench, &["--live", "--", "sh", "-c", script]))
 }
 
-/// A program that says when it is ready. Dropping the value kills the program.
+/// A program that prints a line when it is ready. Dropping the value kills the program.
 struct Service(Child);
 
 impl Service {
@@ -76,7 +74,7 @@ impl Service {
         Service(child)
     }
 
-    /// Starts a watch of the program, and waits until the watch has attached all programs of the kernel.
+    /// Returns after the watch has attached all BPF programs.
     fn watched(&self, bench: &Bench) -> Child {
         let watcher = advise(bench, &["-p", &self.0.id().to_string()])
             .spawn()
@@ -88,13 +86,12 @@ impl Service {
 
 impl Drop for Service {
     fn drop(&mut self) {
-        // The program may have ended already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// The programs that a watcher has attached. After attaching, the watcher looks at what is open: a service waits meanwhile.
+/// Waits until the watcher has attached all BPF programs, and returns their IDs.
 fn attached(watcher: &Child) -> Vec<u32> {
     until(|| {
         let files = fs::read_dir(format!("/proc/{}/fdinfo", watcher.id())).unwrap();
@@ -104,12 +101,11 @@ fn attached(watcher: &Child) -> Vec<u32> {
                 .find_map(|line| line.strip_prefix("prog_id:")?.trim().parse().ok())
         };
         let programs: Vec<u32> = texts.flatten().filter_map(number).collect();
-        // Six programs and their links.
+        // The watcher holds six BPF programs and six links.
         (programs.len() >= 12).then_some(programs)
     })
 }
 
-/// The result that a watcher prints.
 fn result_at_end(watcher: Child) -> Value {
     let output = watcher.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -119,7 +115,7 @@ fn result_at_end(watcher: Child) -> Value {
 const WRITER: &str = "import os, time\nlog = os.open('log', os.O_WRONLY | os.O_CREAT)\nos.write(1, b'ready\\n')\n\
     while True:\n for _ in range(20): os.write(log, b'a record')\n time.sleep(0.005)";
 
-/// The subjects of findings, without what differs between runs: numbers, also of pipes and sockets, and the folder.
+/// Returns the subjects of findings. Numbers and the directory are removed, because they differ between runs.
 fn kinds_of(result: &Value) -> Vec<String> {
     const FIELDS: &str =
         "program kind target descriptor pattern grade reason merged_calls runs calls";
@@ -136,8 +132,8 @@ fn kinds_of(result: &Value) -> Vec<String> {
     all
 }
 
-/// Commands whose calls do not depend on the time that they take. In other commands the order of threads, and what a pipe
-/// has at once, differ between any two runs.
+/// The calls of these commands do not depend on timing. In other commands, the order of threads and the bytes in a
+/// pipe differ between runs.
 const CORPUS: [&str; 14] = [
     "dd if=/dev/zero of=out bs=100 count=500 status=none",
     "i=0; while [ $i -lt 50 ]; do echo line $i; i=$((i + 1)); done > out",
@@ -187,13 +183,12 @@ fn a_running_process_is_watched_for_a_time_and_goes_on() {
         text.contains("/log\"") && text.contains("write 8 B"),
         "{text}"
     );
-    // A link of this name started the program.
+    // The program was started through a symbolic link of this name.
     assert_eq!(finding["program"], "python3");
     assert_eq!(found["watch"]["lost"], 0);
     let wall = found["watch"]["wall_s"].as_f64().unwrap();
     assert!((0.3..30.0).contains(&wall), "{found}");
     assert_eq!(service.0.try_wait().unwrap(), None);
-    // Ctrl-C ends the watch with its answer.
     let mut watcher = service.watched(&bench);
     kill_process(Pid::from_child(&watcher), Signal::INT).unwrap();
     assert!(watcher.wait().unwrap().success());
@@ -239,7 +234,7 @@ fn found_names(found: &Value) -> String {
 #[test]
 fn what_is_lost_is_said_exactly() {
     let bench = bench_of_live!();
-    // Two calls in turn are not packed: 128 B each.
+    // Alternating calls are not merged into one event. Each event takes 128 B.
     let script = "import os, sys\nsink = os.open('sink', os.O_WRONLY | os.O_CREAT)\n\
         for _ in range(1500000): os.write(sink, b'x'); os.lseek(sink, 0, 0)\nopen('done', 'w').write('x' * 3)\n";
     fs::write(bench.work().join("fast.py"), script).unwrap();
@@ -266,7 +261,7 @@ fn what_is_lost_is_said_exactly() {
     let found = result_at_end(watcher);
     let lost = found["watch"]["lost"].as_u64().unwrap();
     assert!(lost > 0, "{found}");
-    // All calls of the program except the loop: the calls of a run without the loop.
+    // A run without the loop makes all other calls of the program.
     fs::write(bench.work().join("fast.py"), script.replace("1500000", "0")).unwrap();
     let rest = live(&bench, "exec /usr/bin/python3 fast.py")["calls"]
         .as_u64()
@@ -276,7 +271,6 @@ fn what_is_lost_is_said_exactly() {
         (seen + lost).abs_diff(3_000_000 + rest) <= 2000,
         "{seen} + {lost}, {rest}: {found}"
     );
-    // The writes after the gap are known by their name.
     assert!(found_names(&found).contains("/sink"), "{found}");
 }
 
@@ -306,7 +300,7 @@ fn threads_forks_and_an_execve_of_a_thread_are_followed() {
 #[test]
 fn a_process_that_ended_before_the_watch_ends_it() {
     let bench = bench_of_live!();
-    // Nobody has waited for the process, so its number still leads to it.
+    // The process is a zombie, so its PID is still valid.
     let mut ended = bench.program("true").spawn().unwrap();
     until(|| {
         let stat = fs::read_to_string(format!("/proc/{}/stat", ended.id())).unwrap();
@@ -328,7 +322,7 @@ fn a_refusal_names_the_remedy() {
     assert!(text.contains("there is no process 4194303"), "{text}");
     const NOBODY: &str =
         "setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all --inh-caps=-all";
-    // The folders of the test and of the program belong to another user.
+    // The directories of the test and of the program belong to another user.
     let as_nobody = |words: &str| {
         format!(
             "f=$(mktemp -d /tmp/vectored-XXXXXX); chmod 777 $f; cp \"$0\" $f/vectored; cp costs.json $f; cd $f; \
@@ -368,7 +362,7 @@ fn both_sources_find_the_same_stalls() {
         fs::write(bench.work().join("stall.py"), script).unwrap();
         let words = ["--source", source, "--", "/usr/bin/python3", "stall.py"];
         let found = result_of(advise(&bench, &words));
-        // The first exchanges of a connection do not wait, nor do some other exchanges on a busy machine.
+        // The first exchanges of a connection do not wait. On a busy machine, some later exchanges do not wait.
         assert!(found["stalls"].as_u64().unwrap() > 0, "{source}: {found}");
         let all = ["findings", "uncounted"].map(|name| found[name].as_array().unwrap());
         let is_stall = |one: &&Value| one["kind"] == "stall";
@@ -382,7 +376,8 @@ fn both_sources_find_the_same_stalls() {
 #[test]
 fn a_program_that_is_preempted_has_no_pauses() {
     let bench = bench_of_live!();
-    // Six other processes on the CPU of the program: the program has no CPU for 18 ms and more, again and again.
+    // Six busy processes share the CPU of the program. The program then waits for the CPU for 18 ms or longer, many
+    // times.
     let script = "for i in 1 2 3 4 5 6; do (while :; do :; done) & pids=\"$pids $!\"; done\n\
         /usr/bin/python3 -c 'import os\nf = os.open(\"out\", os.O_WRONLY | os.O_CREAT)\n\
         for i in range(100000): os.write(f, b\"x\" * 100)'\nkill $pids";
@@ -395,7 +390,7 @@ fn a_program_that_is_preempted_has_no_pauses() {
         .iter()
         .filter(|one| calls(one) == 100_000)
         .map(|one| one["merged_calls"].as_u64().unwrap());
-    // 10 MB by 64 KiB are 153 calls. Each pause adds a call, and the disk may cause a pause.
+    // 10 MB in calls of 64 KiB are 153 calls. Each pause adds a call, and the disk may cause a pause.
     assert!(merged.next().is_some_and(|calls| calls < 170), "{found}");
 }
 

@@ -1,7 +1,7 @@
-//! Tests of the command line tool as its users meet it, in one binary.
+//! Tests of the command line program, in one test binary.
 //!
-//! Nothing here depends on how fast the machine is. The golden files come from an invented machine, and tests of real
-//! runs check no times.
+//! No test depends on the speed of the machine. The golden files come from a simulated machine. Tests of real runs
+//! check no times.
 
 #[cfg(target_os = "linux")]
 mod action;

@@ -1,4 +1,4 @@
-//! Destinations of output and results, and files that stay untouched.
+//! Tests of where output and results are written, and of files that must not change.
 
 use std::fs;
 use std::io::Read;
@@ -16,13 +16,13 @@ fn the_path_of_the_result_is_the_last_line_on_standard_error() {
     let path = bench.saved().remove(0);
     let name = path.file_name().unwrap().to_str().unwrap();
     assert!(name.starts_with("measure-20000101T000000Z-") && name.ends_with(".json"));
-    // The lists that the default grid leaves out are not named either: they are in the result.
+    // The default grid omits lists that are too long. Only the saved result names these lists.
     assert_eq!(stderr, format!("{}\n", path.display()));
     let stderr = stderr_of(&mut bench.synthetic_with("--sizes 128KiB"), 0);
     let note =
         "note: not measured (more than 64 MiB in one call): 1000 × 128 KiB on file, pipe, unix\n";
     assert!(stderr.starts_with(note), "{stderr}");
-    // Results of the same second do not replace each other.
+    // Both runs may start in the same second.
     assert_eq!(bench.saved().len(), 2);
 }
 
@@ -41,9 +41,9 @@ fn output_replaces_a_file_as_a_whole() {
     let bench = Bench::new();
     let (file, link) = (bench.work().join("old.json"), bench.work().join("link"));
     fs::write(&file, "x".repeat(1 << 22)).unwrap();
-    // The mode does not go through the umask.
+    // set_permissions ignores the umask, unlike open(2).
     fs::set_permissions(&file, fs::Permissions::from_mode(0o662)).unwrap();
-    // Only root may give files away.
+    // Only root may change the owner of a file.
     let owner = if fs::metadata("/proc/self").unwrap().uid() == 0 {
         chown(&file, Some(65534), Some(65534)).unwrap();
         (65534, 65534)
@@ -54,7 +54,7 @@ fn output_replaces_a_file_as_a_whole() {
     symlink("old.json", &link).unwrap();
     let old = fs::File::open(&file).unwrap();
     stdout_of(&mut bench.synthetic_with("--format json --output link"));
-    // A process that has the old file open can still read all of it.
+    // A descriptor that was opened before the replacement still reads the old content.
     assert_eq!(old.metadata().unwrap().len(), 1 << 22);
     json(&fs::read_to_string(&file).unwrap());
     let metadata = file.metadata().unwrap();
@@ -69,7 +69,7 @@ fn output_to_a_fifo_is_written_not_replaced() {
     let bench = Bench::new();
     let fifo = bench.work().join("fifo");
     make_fifo(&fifo);
-    // Without a reader open(2) would wait for one.
+    // open(2) of a FIFO for writing blocks until a reader opens the FIFO.
     let refused = stderr_of(&mut bench.synthetic_with("--output fifo"), 2);
     let told = "no process reads it: start the reader first";
     assert!(refused.contains(told), "{refused}");
@@ -106,7 +106,7 @@ fn standard_output_that_does_not_block_is_waited_for() {
 
 #[test]
 fn a_file_whose_replacement_the_storage_refuses_stays() {
-    // A file system whose storage has fewer blocks than it says.
+    // The file system reports more free space than its storage has.
     let storage = match Tmpfs::mount("size=6m") {
         Ok(storage) => storage,
         Err(reason) => return skip(&reason),
@@ -156,7 +156,7 @@ fn a_closed_pipe_is_no_error() {
     }
 }
 
-/// clap prints the help by other code than the rest of the output.
+/// clap prints the help by its own code.
 #[test]
 fn standard_output_that_is_full_or_closed_is_a_failure_of_all_that_print() {
     let bench = Bench::new();
@@ -170,7 +170,6 @@ fn standard_output_that_is_full_or_closed_is_a_failure_of_all_that_print() {
         let said = stderr_of(&mut bench.script(&script), 1);
         assert!(said.contains(why), "{script}: {said}");
     }
-    // Both results are saved.
     assert_eq!(bench.saved().len(), 2);
 }
 

@@ -1,4 +1,4 @@
-//! Requests that fail for what is found on the machine: file systems, and where results are saved.
+//! Tests of requests that fail because of the state of the machine: file systems and directories of results.
 
 use std::fs;
 use std::time::Duration;
@@ -22,7 +22,7 @@ fn what_does_not_go_together_is_left_out_once_for_each_list_and_target() {
 
 #[test]
 fn file_systems_that_cannot_be_measured_are_refused_and_nothing_is_left_there() {
-    // 64 MiB are enough for a file that is appended to.
+    // The test file is appended to and needs at most 64 MiB.
     for row in [
         "size=80m / --direct --target file --dir MOUNT / 2 / tmpfs / with --dir",
         "size=80m / --direct --target MOUNT --dir . / 2 / with --target / omit --direct",
@@ -57,7 +57,6 @@ fn file_systems_that_cannot_be_measured_are_refused_and_nothing_is_left_there() 
 fn an_unwritable_state_directory_is_reported_before_measuring() {
     let bench = Bench::new();
     fs::write(bench.state_home(), "a file is in the way").unwrap();
-    // A budget longer than the timeout.
     let mut command = bench.command("measure --target pipe --budget 1h");
     let stderr = stderr_of(command.timeout(Duration::from_secs(600)), 1);
     let state = bench.state_home().display().to_string();
@@ -88,7 +87,7 @@ fn a_relative_state_home_is_ignored() {
 #[test]
 fn measuring_works_without_a_home_directory() {
     let bench = Bench::new();
-    // Not even root can make a directory there.
+    // Even root cannot create a directory below /proc.
     for home in [None, Some(""), Some("relative"), Some("/proc/nowhere")] {
         let run = |words: &str, code: i32| {
             let mut command = bench.command(words);
@@ -127,7 +126,6 @@ fn no_save_saves_nothing() {
     let not_saving = said_by(&mut bench.synthetic_with("--no-save"), 0);
     assert_eq!(not_saving.0, saving.0);
     assert_eq!(bench.saved().len(), 1);
-    // The last line of the other run is the path.
     assert_eq!(not_saving.1.lines().count() + 1, saving.1.lines().count());
     let words = "reproduce mincer --quick --no-save --size 64 --count 2 --repeats 1";
     stdout_of(&mut bench.command(words));

@@ -1,5 +1,4 @@
-//! `vectored reproduce`: a tiny real run of each experiment, and refused
-//! requests.
+//! Tests of `vectored reproduce`: a short real run of each experiment, and refused requests.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -11,8 +10,7 @@ use serde_json::Value;
 
 use crate::support::{Bench, Tmpfs, case, entries, json, skip, stderr_of, stdout_of};
 
-/// Runs with these words, at the reduced sizes; returns what was printed and
-/// what was saved.
+/// Runs with `--quick`. Returns the output and the saved result.
 fn run(bench: &Bench, words: &str) -> (String, Value) {
     let stdout = stdout_of(&mut bench.command(&format!("reproduce --quick {words}")));
     assert!(entries(&bench.work()).is_empty(), "{words}");
@@ -71,7 +69,7 @@ fn all_experiments_make_one_result() {
         let counts = ["rows", "ratios"].map(|name| list(&experiment[name]).len());
         (experiment["name"].as_str().unwrap().to_owned(), counts)
     };
-    // The base row has no ratio. It is the buffer of 64 KiB, and copying by CPU and by wall time.
+    // The buffer of 64 KiB is the base, by CPU time and by wall time. The base rows have no ratio.
     assert_eq!(of(copies), ("apue-3.5".to_owned(), [22, 20]));
     assert_eq!(of(records), ("apue-14.28".to_owned(), [4, 6]));
     assert_eq!(of(elements), ("kalinin".to_owned(), [20, 20]));
@@ -115,7 +113,7 @@ fn a_file_system_without_room_or_without_a_device_is_refused() {
     };
     let bench = Bench::new();
     let place = small.path().to_str().unwrap();
-    // The folder of --to is named as such.
+    // The message names the directory of `--to`.
     let cases = "\
 apue-3.5 --dir => 1: not enough free space
 all --dir => 1: not enough free space
@@ -131,16 +129,16 @@ apue-3.5 --min 64KiB --to => 1: with --to";
     }
 }
 
-/// A run of many minutes, stopped while its first rows are measured.
+/// The full run would take many minutes. A signal stops it during the first rows.
 #[test]
 fn a_signal_ends_the_run_and_keeps_what_was_measured() {
     let bench = Bench::new();
     let mut command = bench.std_vectored();
-    // From 32 B upwards: some rows are done soon and others take long.
+    // From 32 B on, some rows end soon and other rows take long.
     command.args(["reproduce", "apue-3.5", "--quick", "--max", "8"]);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    // Waits until the copies run. The copies are children of the run.
+    // The copies are child processes of the run.
     let children = format!("/proc/{0}/task/{0}/children", child.id());
     let mut copies = std::collections::HashSet::new();
     while copies.len() < 8 {
@@ -158,14 +156,13 @@ fn a_signal_ends_the_run_and_keeps_what_was_measured() {
     assert_eq!(results["complete"], false);
     assert_eq!(stderr.lines().last(), bench.saved()[0].to_str());
     assert!(entries(&bench.work()).is_empty());
-    // No copy goes on after the run.
     for copy in copies {
         let status = fs::read_to_string(format!("/proc/{copy}/stat")).unwrap_or_default();
         assert!(!status.contains("(vectored) R"), "{status}");
     }
 }
 
-/// Runs `apue-3.5 --quick` with two buffers and a program, and more words.
+/// Runs `apue-3.5 --quick` with two buffer sizes and a program beside it.
 fn beside(bench: &Bench, program: &str, words: &str) -> assert_cmd::Command {
     let mut command = bench.command("reproduce apue-3.5 --quick --min 32KiB --max 64KiB");
     command
@@ -198,7 +195,7 @@ fn a_program_is_timed_beside_ours_however_it_names_its_files() {
         let rows = list(&experiment["rows"]);
         for (ours, theirs) in [(&rows[0], &rows[2]), (&rows[1], &rows[3])] {
             assert_eq!(ours["buffer_bytes"], theirs["buffer_bytes"]);
-            // The kernel may not count reads.
+            // A kernel without I/O accounting does not count reads.
             let loops = [&Value::Null, &ours["loops"]];
             assert!(loops.contains(&&theirs["loops"]), "{theirs}");
         }
@@ -220,7 +217,7 @@ fn small_buffers_copy_a_prefix_and_a_program_without_a_buffer_has_one_row() {
 
 #[test]
 fn what_a_program_does_wrong_is_said_and_nothing_is_left() {
-    // Unique: another run of this test may be on this machine.
+    // The duration contains the PID, so that a parallel run of this test uses another command line.
     let nap = format!("27182.{}", std::process::id());
     let cases = "\
 false => 1: 'false' ended with exit status 1, given 1,049,810 bytes: it wrote nothing to

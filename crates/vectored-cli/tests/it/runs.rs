@@ -1,4 +1,4 @@
-//! Short real runs: they end well and leave nothing behind.
+//! Tests of short real runs: exit status, results and leftover files.
 
 use std::fs;
 use std::process::{Child, Stdio};
@@ -14,7 +14,7 @@ use crate::support::{Bench, VECTORED, entries, skip, stderr_of, stdout_of};
 
 #[test]
 fn real_runs_of_one_cell_prove_their_bytes_and_leave_no_file() {
-    // A single cell has at least one round, however slow the machine is.
+    // A run with one cell completes a round, even on a slow machine.
     for row in "\
 --direct --mix 1x4KiB,2x8KiB --target file-overwrite => O_DIRECT: transfers go between
 --direct --mix 1x4KiB,2x8KiB --target file --operation read => O_DIRECT: transfers go between
@@ -47,7 +47,7 @@ fn real_runs_of_one_cell_prove_their_bytes_and_leave_no_file() {
             results["cells"][0]["proof_calls"].as_u64() > Some(0),
             "{results}"
         );
-        // Calibration measures the page cache. For direct transfers there are no models.
+        // Calibration measures the page cache. Direct I/O therefore has no cost model.
         let is_modelled = results["cost_models"] != json!([]);
         assert!(!is_modelled || !words.contains("direct"), "{results}");
     }
@@ -56,7 +56,7 @@ fn real_runs_of_one_cell_prove_their_bytes_and_leave_no_file() {
 #[test]
 fn a_budget_that_was_too_short_is_reported() {
     let bench = Bench::new();
-    // A call takes a second.
+    // On the simulated machine, a call takes a second.
     let words =
         "measure --synthetic 9e8 --seed 7 --budget 1s --target pipe --segments 2 --sizes 64";
     let stderr = stderr_of(&mut bench.command(words), 0);
@@ -69,7 +69,7 @@ fn a_budget_that_was_too_short_is_reported() {
 fn a_signal_before_any_figures_saves_nothing() {
     let bench = Bench::new();
     let mut command = bench.std_vectored();
-    // A call of 64 MiB through a pipe: a round takes about a second. A directory matters only for files.
+    // One call writes 64 MiB into a pipe, so a round takes about a second. A pipe needs no directory.
     command.args([
         "measure", "--budget", "30s", "--target", "pipe", "--dir", "nowhere",
     ]);
@@ -77,7 +77,7 @@ fn a_signal_before_any_figures_saves_nothing() {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().unwrap();
     let status = format!("/proc/{}/status", child.id());
-    // SIGXFSZ is the last signal that gets a handler.
+    // The handler of SIGXFSZ is set last.
     let catches = || -> Option<u64> {
         let status = fs::read_to_string(&status).ok()?;
         let mask = status
@@ -101,14 +101,14 @@ fn a_signal_before_any_figures_saves_nothing() {
     assert!(bench.saved().is_empty());
 }
 
-/// A run that would go on for an hour, and ignores SIGHUP as under nohup(1).
+/// A run with a budget of an hour. SIGHUP is ignored, as under nohup(1).
 struct LongRun {
     bench: Bench,
     child: Child,
 }
 
 impl LongRun {
-    /// Starts a run, and waits until it has written at least `bytes` bytes.
+    /// Waits until the run has written at least `bytes` bytes.
     fn of(segments: &str, sizes: &str, bytes: u64) -> Self {
         let bench = Bench::new();
         let mut command = bench.program("sh");
@@ -123,7 +123,7 @@ impl LongRun {
         run
     }
 
-    /// Waits until the run has written at least `bytes` bytes, by `/proc/PID/io`.
+    /// Reads the number of written bytes from `/proc/PID/io`.
     fn wait_until_written(&self, bytes: u64) {
         let written = || -> Option<u64> {
             let io = fs::read_to_string(format!("/proc/{}/io", self.child.id())).ok()?;
@@ -140,7 +140,7 @@ impl LongRun {
         kill_process(pid, signal).unwrap();
     }
 
-    /// Waits for the end; returns the exit code, and the bench.
+    /// Returns the exit status, standard error and the bench.
     fn end(self) -> (Option<i32>, String, Bench) {
         let output = self.child.wait_with_output().unwrap();
         let stderr = String::from_utf8(output.stderr).unwrap();
@@ -149,7 +149,8 @@ impl LongRun {
 }
 
 fn keeps_what_was_measured(signal: Signal, code: i32) {
-    // More bytes than the calibration and the first rounds write, and fewer than the first rounds of all cells write.
+    // The calibration and the first rounds of some cells write fewer bytes. The first rounds of all cells write more
+    // bytes.
     let run = LongRun::of("2..512", "16..64KiB", 512 << 20);
     run.signal(Signal::HUP);
     run.signal(signal);
@@ -176,11 +177,10 @@ fn sigint_and_sigterm_end_the_run_and_keep_what_was_measured() {
 
 #[test]
 fn a_second_signal_ends_the_program_at_once() {
-    // A call that fits the pipe needs no second thread. Two threads could take a signal each, and each thread could
-    // believe that its signal is the first.
-    // Before all cells are decided, the run writes more than this.
+    // All bytes of a call fit into the pipe, so the run has no second thread. Each of two threads could take one
+    // signal and treat that signal as the first. The run writes more bytes than this before all cells are decided.
     let run = LongRun::of("2..64", "16..512", 64 << 20);
-    // Both signals wait while the program is stopped, so that it can do nothing between them.
+    // SIGSTOP keeps the program from running between the two signals.
     run.signal(Signal::STOP);
     run.signal(Signal::INT);
     run.signal(Signal::TERM);

@@ -1,4 +1,4 @@
-//! Commands that read saved results: `report`, `history`, `compare`.
+//! Tests of commands that read saved results: `report`, `history` and `compare`.
 
 use std::fs;
 
@@ -67,10 +67,10 @@ fn history_lists_saved_results_with_their_names() {
     let state = bench.state_home().join("vectored");
     let of = |day: &str| state.join(format!("measure-{day}T000000Z-0000.json"));
     fs::write(of("29990101"), newer).unwrap();
-    // Only a regular file is a result. Opening a FIFO would wait for its writer.
+    // Only a regular file counts as a result. open(2) of a FIFO would block.
     fs::create_dir(of("29990102")).unwrap();
     make_fifo(&of("29990103"));
-    // A result is listed however old it is, even if it cannot be read.
+    // An old or unreadable result is still listed.
     fs::write(of("19990101"), "cells: 3\n").unwrap();
 
     let list = stdout(&bench, "history");
@@ -91,7 +91,7 @@ fn history_lists_saved_results_with_their_names() {
     assert_eq!(list[0]["name"], "measure");
     assert!(list[0]["error"].to_string().contains("unknown schema"));
     assert_eq!(list[1]["found"]["host"]["name"], "synthetic");
-    // The files have the same second in their names: the newer is the latest.
+    // Both names contain the same second. The modification time decides which file is newer.
     let newest = list[1]["path"].as_str().unwrap();
     assert_eq!(json(&fs::read_to_string(newest).unwrap())["seed"], 2);
 }
@@ -110,7 +110,7 @@ fn no_output_replaces_a_saved_result_or_an_input() {
     let before = fs::read(&kept).unwrap();
     let (saved, input) = ("it is a saved result", "would be overwritten");
     for (words, told) in [
-        // Refused also for a file that is not read here, and for a file under another name.
+        // The output is refused even if the command does not read the file, and even through a link.
         ("report own.json --csv link", saved),
         ("host --output KEPT", saved),
         ("report link.json --csv own.json", input),
@@ -129,7 +129,7 @@ fn no_output_replaces_a_saved_result_or_an_input() {
     }
     assert_eq!(fs::read(&kept).unwrap(), before);
     assert_eq!(fs::read(bench.work().join("own.json")).unwrap(), before);
-    // A free name there, and a user's file elsewhere, may be written.
+    // A new name in the directory of results is accepted, and a user's file elsewhere is accepted.
     let own = bench.state_home().join("vectored/own.html");
     fs::write(bench.work().join("b.html"), "old").unwrap();
     stdout(&bench, &format!("report --html {}", own.display()));

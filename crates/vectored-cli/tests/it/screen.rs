@@ -1,4 +1,4 @@
-//! Output on a terminal: width, colours and characters.
+//! Tests of output on a terminal: width, colours and characters.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -14,14 +14,13 @@ use rustix::termios::{Winsize, tcsetwinsize};
 use crate::advise::costs;
 use crate::support::{Bench, MACHINE, needs_strace, stdout_of};
 
-/// The output of a command on a terminal of this width.
 fn on_terminal(command: Command, columns: u16) -> String {
     let (text, status) = on_terminal_until(command, columns, None);
     assert!(status.success());
     text
 }
 
-/// The output of a command that gets a SIGINT when it has printed `last`.
+/// Sends SIGINT after the command has printed `last`.
 fn on_terminal_until(
     mut command: Command,
     columns: u16,
@@ -45,11 +44,11 @@ fn on_terminal_until(
     };
     command.stdin(Stdio::null()).stdout(open()).stderr(open());
     let mut child = command.spawn().unwrap();
-    // The ends of the child are closed here, so that reading ends with the child.
+    // `command` holds descriptors of the terminal. Reading ends only after all of them are closed.
     drop(command);
     let (mut text, mut reader) = (Vec::new(), fs::File::from(terminal));
     let mut part = [0; 4096];
-    // EIO: the other end is closed.
+    // read(2) fails with EIO after the last descriptor of the terminal is closed.
     while let Ok(length @ 1..) = reader.read(&mut part) {
         text.extend_from_slice(&part[..length]);
         if last.is_some_and(|last| String::from_utf8_lossy(&text).contains(last)) {
@@ -61,7 +60,7 @@ fn on_terminal_until(
     (text, child.wait().unwrap())
 }
 
-/// Two runs on the invented machine, on every target.
+/// The bench has two runs on the simulated machine with all targets.
 fn bench_with_runs() -> Bench {
     let bench = Bench::new();
     for seed in ["1", "2"] {
@@ -75,7 +74,7 @@ fn widest(text: &str) -> usize {
     text.lines().map(|line| line.chars().count()).max().unwrap()
 }
 
-/// At 80 × 24, with the path of the result: the shell's own line stays in sight.
+/// On a screen of 80 × 24, the shell's command line remains visible above the output.
 #[test]
 fn the_default_run_is_one_screen() {
     let bench = Bench::new();
@@ -87,7 +86,6 @@ fn the_default_run_is_one_screen() {
         let begin = format!("\n{target}: copy below ");
         assert!(text.contains(&begin), "{text}");
     }
-    // The last sentence holds for all targets.
     let (_, last) = text.split_once("\noverall: copy up to ").unwrap();
     assert!(last.contains("never one by one"), "{text}");
     assert!(!last.contains(": "), "{text}");
@@ -118,7 +116,7 @@ fn colours_follow_the_option_and_the_environment() {
     };
     assert!(!piped("report") && piped("--color=always report"));
     assert!(shown("report", "") && !shown("report", "1"));
-    // The messages of clap follow the option as well.
+    // Messages of clap also obey `--color`.
     assert!(shown("report --help", "") && !shown("report --help --color=never", ""));
 }
 
@@ -127,7 +125,7 @@ fn a_copy_whose_input_is_silent_says_so() {
     let bench = Bench::new();
     let fifo = bench.work().join("fifo");
     mknodat(CWD, &fifo, FileType::Fifo, Mode::RWXU, 0).unwrap();
-    // While the other end is open, the input does not end.
+    // The open descriptor keeps the FIFO from reaching its end.
     let mut feeder = fs::File::options().read(true).write(true).open(&fifo);
     feeder.as_mut().unwrap().write_all(b"12345").unwrap();
     let mut command = bench.std_vectored();

@@ -1,4 +1,4 @@
-//! Temporary directories for each test, and running the program in them.
+//! Temporary directories for the tests, and functions that run the program there.
 
 use std::fs;
 use std::io::Write;
@@ -13,8 +13,7 @@ pub const MACHINE: &str = "200";
 
 pub const VECTORED: &str = env!("CARGO_BIN_EXE_vectored");
 
-/// A directory for files that are measured and another for saved results,
-/// both empty.
+/// Two empty directories: for measured files, and for saved results.
 pub struct Bench {
     root: TempDir,
 }
@@ -26,7 +25,7 @@ impl Bench {
         Bench { root }
     }
 
-    /// Where files are measured: the current directory of the program.
+    /// The working directory of the program, where files are measured.
     pub fn work(&self) -> PathBuf {
         self.root.path().join("work")
     }
@@ -43,9 +42,8 @@ impl Bench {
         self.program(VECTORED)
     }
 
-    /// Any program, in the directories of this test. The program inherits only the variables that find programs and
-    /// files. Signals that the caller ignores (a shell ignores some for its background jobs) have their default action
-    /// in the program. SIGHUP alone stays ignored, so that the tests survive under nohup(1).
+    /// Returns a command for any program. The command inherits only the variables that locate programs and files.
+    /// Ignored signals get their default action. SIGHUP stays ignored, so that the tests run under nohup(1).
     pub fn program(&self, name: &str) -> Command {
         let kept = ["PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH"];
         let kept = kept.map(|name| Some((name, std::env::var_os(name)?)));
@@ -62,14 +60,14 @@ impl Bench {
         command
     }
 
-    /// A script of sh(1), whose `$0` is `vectored`.
+    /// Runs a script by sh(1). In the script, `$0` is `vectored`.
     pub fn script(&self, script: &str) -> assert_cmd::Command {
         let mut shell = self.program("sh");
         shell.args(["-c", script, VECTORED]);
         assert_cmd::Command::from_std(shell)
     }
 
-    /// `vectored` with these words, which have no blanks in them.
+    /// Splits `words` at blanks.
     pub fn command(&self, words: &str) -> assert_cmd::Command {
         let mut command = self.vectored();
         command.args(words.split(' '));
@@ -99,7 +97,7 @@ impl Bench {
     }
 }
 
-/// The entries of a directory; none if it does not exist.
+/// Returns an empty list if the directory does not exist.
 pub fn entries(directory: &Path) -> Vec<PathBuf> {
     fs::read_dir(directory)
         .into_iter()
@@ -112,7 +110,7 @@ pub fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
 
-/// Standard output and standard error of a command that ends with this code.
+/// Returns standard output and standard error, and checks the exit status.
 pub fn said_by(command: &mut assert_cmd::Command, code: i32) -> (String, String) {
     let output = command.assert().code(code).get_output().clone();
     let [stdout, stderr] =
@@ -121,7 +119,7 @@ pub fn said_by(command: &mut assert_cmd::Command, code: i32) -> (String, String)
     (stdout, stderr)
 }
 
-/// A line `WORDS => STATUS: MESSAGE` of a table.
+/// Parses a line `WORDS => STATUS: MESSAGE`.
 pub fn case(line: &str) -> (&str, i32, &str) {
     let (words, rest) = line.split_once(" => ").unwrap();
     let (code, told) = rest.split_once(": ").unwrap();
@@ -136,8 +134,7 @@ pub fn stderr_of(command: &mut assert_cmd::Command, code: i32) -> String {
     said_by(command, code).1
 }
 
-/// Runs `measure` with these arguments; it must fail before measuring, save
-/// nothing, and say all of `words` on standard error.
+/// Checks that `measure` fails before measuring, saves nothing, and prints all of `words` on standard error.
 pub fn refused(bench: &Bench, args: &[&str], code: i32, words: &[&str]) {
     let mut command = bench.vectored();
     command.arg("measure").args(args);
@@ -150,7 +147,7 @@ pub fn refused(bench: &Bench, args: &[&str], code: i32, words: &[&str]) {
     assert_eq!(bench.saved(), Vec::<PathBuf>::new());
 }
 
-/// Records that this test could not run here, in the file that `VECTORED_SKIPS` names.
+/// Appends the test and the reason to the file that `VECTORED_SKIPS` names.
 pub fn skip(reason: &str) {
     let thread = std::thread::current();
     let test = thread.name().unwrap_or_default();
@@ -162,7 +159,7 @@ pub fn skip(reason: &str) {
     }
 }
 
-/// Skips a test where no command can be traced.
+/// Skips the test if strace cannot trace a command.
 macro_rules! needs_strace {
     () => {
         if let Some(reason) = crate::support::strace_is_missing() {
@@ -187,16 +184,16 @@ pub fn make_fifo(path: &Path) {
     mknodat(CWD, path, FileType::Fifo, mode, 0).unwrap();
 }
 
-/// A text in one line, however it was wrapped.
+/// Joins the lines of a wrapped text.
 pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A mounted tmpfs. Dropping the value unmounts it.
+/// Dropping the value unmounts the file system.
 pub struct Tmpfs(TempDir);
 
 impl Tmpfs {
-    /// Mounts a tmpfs, or returns the reason why that is impossible.
+    /// Returns the reason if mounting fails.
     pub fn mount(options: &str) -> Result<Self, String> {
         let place = tempfile::tempdir().unwrap();
         let output = Command::new("mount")

@@ -1,4 +1,4 @@
-//! `--target` and `--sync`: measured targets, and refused targets.
+//! Tests of `--target` and `--sync`: measured and refused targets.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,7 +15,7 @@ use crate::support::{
 };
 
 fn measured(bench: &Bench, args: &[&str]) -> Vec<Value> {
-    // On a busy machine the budget may be for one cell only.
+    // On a busy machine, the budget may suffice for one cell only.
     let is_long = args.iter().any(|arg| arg.contains(','));
     let budget = if is_long { "5s" } else { "200ms" };
     let words = format!("measure --segments 2 --sizes 64 --budget {budget}");
@@ -30,7 +30,7 @@ fn a_directory_is_measured_with_a_file_in_it() {
     let folder = bench.work().join("folder");
     fs::create_dir(&folder).unwrap();
     fs::write(folder.join("kept"), "precious").unwrap();
-    // Then the directory of other files does not matter.
+    // `--dir` is not used if `--target` names a directory.
     let cells = measured(&bench, &["--target", "folder", "--dir", "nowhere"]);
     assert_eq!(cells[0]["target"], "file");
     let whole = folder.canonicalize().unwrap();
@@ -55,7 +55,7 @@ fn a_socket_that_is_not_listened_on_is_refused_with_the_remedy() {
     refused(&bench, &["--target", target], 1, &other);
 }
 
-/// A thread that serves TCP connections to this address. Returns the target.
+/// Starts a thread that accepts TCP connections. Returns the value of `--target`.
 fn listening(address: &str, serve: fn(TcpStream)) -> io::Result<String> {
     let listener = TcpListener::bind(address)?;
     let target = format!("tcp://{}", listener.local_addr()?);
@@ -135,7 +135,7 @@ fn a_program_that_closes_the_connection_is_an_error_with_the_remedy() {
 fn adaptive_is_calibrated_in_the_directory_that_is_measured() {
     let bench = Bench::new();
     fs::create_dir(bench.work().join("here")).unwrap();
-    // No file can be made in the other directory, and none is.
+    // `--dir` names a missing directory, where no file can be created.
     let words = "measure --budget 1ms --segments 2 --sizes 16,64 --dir nowhere --target here";
     let stderr = stderr_of(&mut bench.command(words), 0);
     assert!(!stderr.contains("cannot calibrate"), "{stderr}");
@@ -167,7 +167,7 @@ fn an_fsync_follows_each_write_that_was_flushed() {
     command.args(["--technique", "stdio,writev", "--iovec-setup", "once"]);
     assert!(command.output().unwrap().status.success());
     let log = fs::read_to_string(log).unwrap();
-    // After the last list the saved result is synced.
+    // The saved result is synced after the last list.
     let lines = log
         .lines()
         .take_while(|line| !line.contains("vectored-results"));
@@ -176,14 +176,14 @@ fn an_fsync_follows_each_write_that_was_flushed() {
     for pair in lines.windows(2) {
         if pair[1].contains(" fsync(") {
             assert!(pair[0].ends_with(" = 128"), "{pair:?}");
-            // A call such as `123 writev(5, `. stdio writes to a duplicate of the descriptor.
+            // A line starts with a call such as `123 writev(5, `. stdio writes to a duplicate of the descriptor.
             let call = pair[0].split_once(", ").unwrap().0;
             writers.insert(call.split_once(' ').unwrap().1.trim().to_owned());
         }
     }
-    // The `write` of the floor, `writev`, and the `write` of the stream.
+    // The writers are the `write` of the floor, `writev`, and the `write` of stdio.
     assert!(writers.len() >= 3, "{writers:?}");
-    // All lists are synced but the lists of proofs, which are not timed.
+    // Every list is synced, except the untimed lists that check the bytes.
     let is_list = |line: &str| line.ends_with(" = 128");
     let pairs = lines.windows(2).filter(|pair| is_list(pair[0]));
     let unsynced = pairs.filter(|pair| !pair[1].contains(" fsync(")).count();

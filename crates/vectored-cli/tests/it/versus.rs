@@ -1,4 +1,4 @@
-//! `vectored versus`: commands that are compared.
+//! Tests of `vectored versus`.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -58,7 +58,7 @@ fn calls_are_exact_and_the_result_is_saved_and_shown_again() {
 fn outputs_that_differ_have_their_own_exit_status_and_are_not_timed() {
     needs_strace!();
     let bench = bench();
-    // Each run appends to `log`. Runs 3 and 5, of new and of old again, differ from runs 1 and 4 of old in `runs`.
+    // Each run adds a line to `log`. The command prints 1 in runs 3 and 5, and 0 in runs 1 and 4.
     let same = "echo 0 >> log; echo run >> runs; n=$(wc -l < runs); echo $((n == 3 || n == 5))";
     let old = format!("{same}; echo a; echo a >&2; echo a > out");
     let new = format!("{same}; echo b; echo b >&2; echo b >> log; exit 1");
@@ -93,7 +93,8 @@ fn outputs_that_differ_have_their_own_exit_status_and_are_not_timed() {
 #[test]
 fn a_run_that_fails_is_named_and_no_times_are_compared() {
     needs_strace!();
-    // Each command counts its runs; two runs are counted. Old runs twice in a round.
+    // A command counts its own runs in `log`. Each command has two counted runs. The old command has two timed runs
+    // in a round.
     let fails = |log: &str, when: &str, how: &str| {
         let failing = format!("then echo failing >&2; {how}; fi");
         format!("echo >> {log}; n=$(wc -l < {log}); if [ $n {when} ]; {failing}")
@@ -174,7 +175,7 @@ true no-such-program-here => 127: command 'no-such-program-here' not found in PA
 #[test]
 fn a_log_that_grows_by_each_run_is_no_more_calls_of_one_of_them() {
     needs_strace!();
-    // Each run reads and writes one byte more.
+    // Each run reads and writes one more byte than the run before.
     let grows = "echo >> log; dd if=log of=out bs=1 status=none";
     let options = ["--fail-if-more-calls=0", "--same=out", "--ignore-output"];
     stdout_of(&mut in_shell(
@@ -250,7 +251,7 @@ fn a_gate_is_red_on_the_way_back_and_green_on_the_way_there() {
     let told = " and write (100 instead of 1); ";
     assert!(stderr.contains(told), "{stderr}");
     assert_eq!(bench.only_result()["limits"][2]["ruling"], "beyond");
-    // Limits by name. The makers of the calls are known, unless strace of this machine cannot tell.
+    // Each limit has the name of a call or of a total. Stacks are known only if strace can unwind them.
     let limits = "--fail-if-more-calls=read=0%,write=10%,total=500%,fsync=0";
     let (stdout, stderr) = said_by(&mut versus(&bench, "1", &[limits, NEW, OLD]), 3);
     for told in [
@@ -264,7 +265,7 @@ fn a_gate_is_red_on_the_way_back_and_green_on_the_way_there() {
     assert!(!stderr.contains("fsync"), "{stderr}");
     let kept = "new is within the limit of --fail-if-more-calls fsync=0% against old";
     assert!(stdout.contains(kept), "{stdout}");
-    // For a script, the interpreter's stacks say nothing.
+    // The stacks of an interpreter do not show the script.
     let script = format!("for i in 1 2 3; do {NEW}; done >&2");
     fs::write(bench.work().join("s.sh"), script).unwrap();
     let limit = "--fail-if-more-calls=write=0";
@@ -273,7 +274,7 @@ fn a_gate_is_red_on_the_way_back_and_green_on_the_way_there() {
     for told in ["is not known", " from "] {
         assert!(!stderr.contains(told), "{stderr}");
     }
-    // One round has no interval.
+    // A single round gives no interval.
     let mut command = versus(&bench, "1", &["--fail-if-slower=3%", OLD, NEW]);
     let stderr = stderr_of(&mut command, 4);
     assert!(stderr.contains("give --rounds 6"), "{stderr}");
@@ -283,9 +284,9 @@ fn a_gate_is_red_on_the_way_back_and_green_on_the_way_there() {
 fn a_command_that_hangs_or_leaves_processes_is_ended_with_clear_words() {
     needs_strace!();
     let bench = bench();
-    // Unique: another run of this test may be on this machine.
+    // The duration contains the PID, so that a parallel run of this test uses another command line.
     let nap = format!("31415.{}", std::process::id());
-    // The last command ends only after its parent has been waited for.
+    // The process of the last command ends after the parent was waited for.
     let cases = "\
 sleep NAP => 1: it still ran after 1 s, and was killed
 sleep NAP => 1: a service does not end: start it and its client in one script
@@ -294,7 +295,7 @@ read line < /dev/tty || exit 7 => 0: Old and new end with exit status 7, '
 cat => 0: new makes as many system calls as old; no times
 p=$$; { while kill -0 $p 2> /dev/null; do :; done; sleep 0.05; } & exit 0 => 0: Old left 1 process running when it ended";
     for (old, code, words) in cases.lines().map(case) {
-        // A slow machine must not end a command that does not hang.
+        // A slow machine must not stop a command that ends by itself.
         let limit = if code == 1 { ["--budget", "300ms"] } else { ["--rounds", "1"] };
         let old = &*old.replace("NAP", &nap);
         let mut command = bench.vectored();
@@ -325,7 +326,7 @@ fn a_preparation_runs_before_each_run_and_temporary_files_are_gone() {
     );
     assert!(entries(&temporary).is_empty());
     let log = fs::read_to_string(bench.work().join("log")).unwrap();
-    // Two counted runs of each command, and two rounds of three runs.
+    // Each of two commands has two counted runs. Each of two rounds has three timed runs.
     assert_eq!(log.len(), 10);
     let result = bench.only_result();
     assert_eq!(result["old"]["calls"]["written_bytes"]["high"], 100);
@@ -335,7 +336,7 @@ fn a_preparation_runs_before_each_run_and_temporary_files_are_gone() {
 fn each_command_may_have_a_preparation_of_its_own() {
     needs_strace!();
     let bench = bench();
-    // A run of old finds the file of a run of new: the same without the last line.
+    // The run of the old command finds the file of the new command, which lacks the last line.
     let own = ["echo a; echo b", "echo a"]
         .map(|lines| format!("--prepare=echo '({lines}) > out' > x.sh"));
     let both = ["--same=out", "sh x.sh", "sh x.sh"];
@@ -359,7 +360,7 @@ fn each_timed_run_has_an_environment_of_another_length() {
         stdout_of(&mut versus(&bench, "4", &words));
         let lengths = fs::read_to_string(bench.work().join("lengths")).unwrap();
         let lengths: Vec<usize> = lengths.lines().map(|line| line.parse().unwrap()).collect();
-        // Two counted runs of each, then three runs a round.
+        // The first four runs are counted. Each round then has three timed runs.
         let (counted, timed) = lengths.split_at(4);
         assert_eq!((counted, timed.len()), (&[0; 4][..], 12));
         let is_unpadded = timed.iter().all(|length| *length == 0);
@@ -386,7 +387,6 @@ fn a_comparison_goes_on_where_a_saved_one_stopped() {
     fs::write(bench.work().join("first"), first.to_string()).unwrap();
     let told = run(&["--add=first"], &commands, 0);
     assert!(told.contains("8 rounds of 2 sessions; each ran"), "{told}");
-    // An interval needs six rounds.
     assert!(!told.contains("an interval needs 6"), "{told}");
     let again = ["--add=versus", "--no-save", "--format=json"];
     let json = run(&again, &commands, 0);
@@ -451,7 +451,7 @@ fn ctrl_c_keeps_what_is_measured() {
     command.args(["echo >> log"; 2]);
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
-    // Warm-up, counted runs and some rounds.
+    // The bytes are two warm-up runs, four counted runs and 30 timed runs.
     while fs::read(bench.work().join("log")).unwrap_or_default().len() < 2 + 4 + 30 {
         thread::sleep(Duration::from_millis(1));
     }

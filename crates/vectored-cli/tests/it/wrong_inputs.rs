@@ -1,4 +1,4 @@
-//! Wrong command lines. Each message says what was wrong, on what, and names a remedy.
+//! Tests of wrong command lines. Each message names the error, its object and a remedy.
 
 use std::fs;
 use std::os::unix::net::UnixListener;
@@ -19,7 +19,8 @@ const FILES: [(&str, &[u8]); 9] = [
     ("t.log", b"1 write(1, \"x\", 1) = 1\n"),
 ];
 
-/// Command lines, each with its exit code and parts of its message. `''` is an empty word, `·` a blank in a word.
+/// Each row: a command line, its exit status, and parts of its message. `''` is an empty word. `·` is a blank within
+/// a word.
 const REFUSED: &str = "\
 measure --ranks 1,2 => 2: --ranks | mpirun
 measure --rate fast => 2: 'fast' is no rate | 50000/s
@@ -243,14 +244,14 @@ fn wrong_input_is_reported_with_a_remedy_and_changes_nothing() {
 
 #[test]
 fn a_block_device_is_refused_as_an_output_and_as_a_target() {
-    // Any block device of this machine: it must not be opened for writing.
+    // The test takes any block device. The program must not open the device for writing.
     let names = fs::read_dir("/sys/class/block").into_iter().flatten();
     let mut devices = names.map(|entry| Path::new("/dev").join(entry.unwrap().file_name()));
     let Some(device) = devices.find(|path| path.exists()) else {
         return skip("there is no block device");
     };
     for (words, told) in [
-        // The input is missing, so that nothing is written if the output is not refused.
+        // The input is missing, so that the program writes nothing even if the output is accepted.
         ("report nowhere.json --csv", "it is a block device"),
         ("measure --target", "a directory on it"),
     ] {

@@ -1,4 +1,4 @@
-//! Commands that are run under strace.
+//! Tests of commands that run under strace.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -63,7 +63,7 @@ fn a_fifo_of_a_command_is_a_pipe() {
     let bench = bench();
     let fifo = bench.work().join("fifo");
     make_fifo(&fifo);
-    // Both ends are ours, so that no end of the command waits.
+    // The test opens both ends of the FIFO, so that the command's open(2) does not block.
     let both = fs::File::options().read(true).write(true).open(&fifo);
     let script = "exec 3>fifo; for i in 1 2 3 4 5; do printf x >&3; done";
     let options = [
@@ -109,7 +109,7 @@ fn a_command_inherits_nothing_and_nothing_is_left() {
     command
         .args(["--", "sh", "-c", "ls /proc/self/fd"])
         .env("TMPDIR", &temporary);
-    // Descriptors that the test itself inherited are passed on.
+    // The command also gets the descriptors that the test inherited.
     let mut alone = Command::new("sh");
     let alone = alone.args(["-c", "ls /proc/self/fd"]).stdin(Stdio::null());
     assert_eq!(
@@ -135,7 +135,7 @@ fn a_missing_strace_is_reported_with_a_remedy() {
 fn a_refusal_to_trace_is_reported_with_the_reason() {
     needs_strace!();
     let bench = bench();
-    // A program that is traced already can trace nothing.
+    // A traced process cannot be traced by a second strace.
     let traced = "strace -f -o /dev/null \"$0\" advise --source strace --costs costs.json -- sh -c 'echo ran'";
     let (stdout, stderr) = said_by(&mut bench.script(traced), 1);
     let told = "error: strace cannot trace programs here";

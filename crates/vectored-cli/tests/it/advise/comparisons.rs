@@ -1,12 +1,11 @@
-//! Two results of `advise`, compared.
+//! Tests that compare two results of `advise`.
 
 use std::fs;
 
 use super::{advise, bench, records};
 use crate::support::{Bench, case, json, needs_strace, said_by, stdout_of};
 
-/// Saves the advice for the records as `old.json`, and for a program that writes each record with one call as
-/// `new.json`.
+/// `old.json` is the advice for [`records`]. `new.json` is for a program with one call for each record.
 fn results() -> Bench {
     let bench = bench();
     let joined = records().replace("write(3</tmp/log>, \"x\"..., 8) = 8", "getpid() = 7");

@@ -1,4 +1,4 @@
-//! The costs of calls: measured here, or taken from a saved result.
+//! Tests of costs that are measured, or taken from a saved result.
 
 use std::fs;
 
@@ -25,7 +25,6 @@ fn findings_without_a_cost_are_listed_but_not_counted() {
     let told = "'log': no significant saving";
     assert!(history.contains(told), "{history}");
     assert_eq!(bench.only_result()["uncounted"][0]["calls"], 2000);
-    // Merged with a result that has the cost, the finding is counted.
     let listed = bench.saved().remove(0);
     fs::write(bench.work().join("costs.json"), costs()).unwrap();
     let mut merge = advise(&bench);
@@ -48,7 +47,7 @@ fn a_command_that_removes_the_directory_for_costs_loses_no_findings() {
         command
             .args(["advise", "--dir", "measured", "--output", "report"])
             .args(["--format", "markdown", "--", "sh", "-c", script])
-            // The log of strace goes elsewhere, and is not checked here.
+            // strace writes its log into this directory, which the test does not check.
             .env("TMPDIR", temporary);
         let output = command.output().unwrap();
         let stderr = text(&output.stderr);

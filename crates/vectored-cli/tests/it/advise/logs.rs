@@ -1,4 +1,4 @@
-//! Logs that are read.
+//! Tests of logs that `advise` reads.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! `vectored advise`: logs that are read, and commands that are run.
+//! Tests of `vectored advise` on logs and on commands.
 
 use std::fs;
 use std::process::Command;
@@ -16,7 +16,6 @@ mod logs;
 mod outputs;
 mod signals;
 
-/// A result of advise without findings, with round prices.
 pub fn costs() -> String {
     let targets = ["file", "pipe", "unix", "tcp"];
     let price = |(target, operation): (&str, &str)| {
@@ -76,7 +75,7 @@ fn std_advise(bench: &Bench) -> Command {
     command
 }
 
-/// The log of a program that writes a thousand records, a header of 8 bytes and a body of 4 KiB.
+/// Each of the thousand records has a header of 8 bytes and a body of 4 KiB.
 pub fn records() -> String {
     let mut log = String::from(
         "7 1795315726.000000 execve(\"/home/u/store\", [\"store\"], 0x7ffd) = 0 <0.000300>\n\

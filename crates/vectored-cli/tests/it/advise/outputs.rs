@@ -1,4 +1,4 @@
-//! Formats and outputs, and other subcommands that read the result.
+//! Tests of output formats, and of other subcommands that read a result of `advise`.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Signals while a command runs, and processes that it leaves behind.
+//! Tests of signals while a command runs, and of processes that outlive the command.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use super::{bench, std_advise};
 use crate::support::{Bench, needs_strace, stdout_of};
 
-/// A command that says when it is ready, and then waits.
+/// Starts `advise` with a script, and waits until the script prints a line.
 fn waiting(bench: &Bench, script: &str) -> (Child, BufReader<std::process::ChildStdout>) {
     let mut command = std_advise(bench);
     command.args(["--source", "strace"]);
@@ -31,7 +31,7 @@ fn ctrl_c_reaches_the_command() {
     let bench = bench();
     let script = "trap 'echo caught; exit 5' INT; echo ready; while :; do sleep 0.05; done";
     let (mut child, mut stdout) = waiting(&bench, script);
-    // A terminal sends the signal to the whole group.
+    // A terminal sends SIGINT to the whole foreground process group.
     kill_process_group(Pid::from_child(&child), Signal::INT).unwrap();
     let mut rest = String::new();
     stdout.read_to_string(&mut rest).unwrap();
@@ -45,7 +45,7 @@ fn waiting_for_remaining_processes_is_announced_and_a_signal_stops_it() {
     needs_strace!();
     for is_stopped in [false, true] {
         let bench = bench();
-        // Ends by itself after about half a minute.
+        // The loop ends after about 30 seconds if the test fails.
         let script = "{ n=0; until [ -e go ] || [ $n -gt 2000 ]; do sleep 0.01; n=$((n + 1)); done; } & \
                       echo ready";
         let (mut child, _stdout) = waiting(&bench, script);
@@ -64,7 +64,6 @@ fn waiting_for_remaining_processes_is_announced_and_a_signal_stops_it() {
         assert!(child.wait().unwrap().success());
         assert_eq!(bench.only_result()["complete"], !is_stopped);
         fs::write(bench.work().join("go"), "").unwrap();
-        // The wait was announced once.
         let mut rest = String::new();
         stderr.read_to_string(&mut rest).unwrap();
         assert!(!rest.contains("(Ctrl-C stops the waiting)"), "{rest}");
@@ -72,7 +71,7 @@ fn waiting_for_remaining_processes_is_announced_and_a_signal_stops_it() {
     }
 }
 
-/// The mask of ignored signals among HUP, INT, QUIT and TERM, from the line `SigIgn` of `/proc/PID/status`.
+/// Reads the signals HUP, INT, QUIT and TERM from a line `SigIgn` of `/proc/PID/status`.
 fn mask_of(line: &str) -> u64 {
     let mask = line.trim().rsplit('\t').next().unwrap();
     u64::from_str_radix(mask, 16).unwrap() & 0x4007
@@ -82,12 +81,12 @@ fn mask_of(line: &str) -> u64 {
 fn ignored_signals_stay_ignored() {
     needs_strace!();
     let bench = bench();
-    // Ignores signals, as nohup does, and as a shell does for a job in the background.
+    // nohup(1) ignores SIGHUP. A shell without job control ignores SIGINT and SIGQUIT for a background job.
     let ignored = |trap: &str| {
         let advise = "exec \"$0\" advise --source strace --costs costs.json -- grep SigIgn /proc/self/status";
         mask_of(&stdout_of(&mut bench.script(&format!("{trap} {advise}"))))
     };
-    // The tests themselves may run under nohup.
+    // The caller of the tests may ignore SIGHUP, for example nohup(1).
     let hangup = ignored("");
     assert_eq!(hangup & !1, 0);
     assert_eq!(ignored("trap '' HUP;"), 1);

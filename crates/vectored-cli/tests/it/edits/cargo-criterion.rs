@@ -1,4 +1,4 @@
-//! A parser of JSON takes the bytes of a file with measurements one by one.
+//! Reads a file of measurements byte by byte, as a JSON parser does.
 
 use std::fs::File;
 use std::io::BufReader; // new
