@@ -1,5 +1,4 @@
-//! From a log to an advisory: connects the advisor to log files, to strace and to the prices of this
-//! machine.
+//! Connects the advisor to log files, to strace and to prices.
 
 use std::collections::HashSet;
 use std::env;
@@ -39,7 +38,7 @@ pub enum Costs {
 }
 
 impl Costs {
-    /// Costs to be measured with files in `directory`, by default the working directory.
+    /// The costs will be measured with files in `directory`. The default is the working directory.
     pub fn measured(directory: Option<&Path>) -> Result<Self, Failure> {
         let Some(directory) = directory else {
             return Ok(Costs::Measured(PathBuf::from(".")));
@@ -52,7 +51,7 @@ impl Costs {
 pub struct Observed {
     tallies: Tallies,
     pub ran: Ran,
-    /// What is known of the run besides its calls.
+    /// What is known about the run, without its calls.
     pub about: Advisory,
 }
 
@@ -70,14 +69,14 @@ impl Observed {
     }
 }
 
-/// Reads logs in files; `-` is standard input.
+/// Reads the files. `-` is standard input.
 pub fn follow_logs(paths: &[PathBuf], options: Options) -> Result<Observed, Failure> {
     let mut analysis = Analysis::new(options);
     let counts = analysis.read_logs(paths).map_err(|error| {
         let kind = error.error.kind();
         let remedy = match (command_meant(paths, &error.path), kind) {
             (Some(to_run), ErrorKind::NotFound) => to_run,
-            // The error names the remedy.
+            // The message of this error contains the remedy.
             (_, ErrorKind::Unsupported | ErrorKind::InvalidData) => String::new(),
             _ => format!(
                 "{}; expected a log that strace -o wrote",
@@ -107,8 +106,8 @@ pub fn follow_logs(paths: &[PathBuf], options: Options) -> Result<Observed, Fail
     Ok(Observed::new(analysis, &counts))
 }
 
-/// A hint for `vectored advise python3 x.py`, whose first word is a program and not a log: `vectored
-/// advise -- python3 x.py`.
+/// The first word of `vectored advise python3 x.py` is a program and not a log. The hint is then `vectored advise --
+/// python3 x.py`.
 fn command_meant(paths: &[PathBuf], not_read: &Path) -> Option<String> {
     let first = paths.first().filter(|first| *first == not_read)?;
     strace::find(first.as_os_str()).ok()?;
@@ -120,7 +119,6 @@ fn command_meant(paths: &[PathBuf], not_read: &Path) -> Option<String> {
     ))
 }
 
-/// Hands events to the advisor, and notes programs and connections.
 pub struct Follower {
     analysis: Analysis,
     programs: HashSet<Vec<u8>>,
@@ -138,7 +136,7 @@ impl Follower {
         }
     }
 
-    /// Notes what a command inherits from this process.
+    /// Records the state that a command inherits from this process.
     pub fn begin_here(&mut self) {
         let standard = (io::stdin(), io::stdout(), io::stderr());
         let standard = [standard.0.as_fd(), standard.1.as_fd(), standard.2.as_fd()];
@@ -153,8 +151,8 @@ impl Follower {
                 self.analysis.own_standard(number);
             }
         }
-        // strace shows other characters as escapes. If the folder is not noted, an open of a relative path shows the
-        // folder.
+        // strace escapes other characters. If the directory is unknown, the open of a relative path shows the
+        // directory.
         let here = env::current_dir().unwrap_or_default();
         let here = here.as_os_str().as_bytes();
         let is_plain = |byte: &u8| matches!(byte, b' '..=b'~') && !b"\"\\<>".contains(byte);
@@ -212,7 +210,7 @@ fn runtime_of(program: &Path) -> Option<Runtime> {
 
 const MOST_PROGRAM_BYTES: u64 = 32 << 20;
 
-/// The file that a path leads to on this machine: strace shows neither the kind nor the other names of the file.
+/// Returns the file at a path on this machine. A log of strace contains neither the kind nor other names of a file.
 pub fn look(path: &[u8]) -> Option<SeenFile> {
     let metadata = fs::metadata(unescaped(path)).ok()?;
     Some(SeenFile {
@@ -221,7 +219,7 @@ pub fn look(path: &[u8]) -> Option<SeenFile> {
     })
 }
 
-/// Prices the findings. Findings without a price are listed but not counted, and a note gives the reason.
+/// Prices the findings. Findings without a price are listed and not counted, and a note gives the reason.
 pub fn conclude(observed: Observed, costs: &Costs, notes: &Notes) -> Advisory {
     let mut wanted: Vec<(DescriptorKind, Operation)> = Vec::new();
     let tallies = &observed.tallies;
@@ -251,10 +249,10 @@ pub fn conclude(observed: Observed, costs: &Costs, notes: &Notes) -> Advisory {
     advise(observed.tallies, &prices, about)
 }
 
-/// The price of a listed pattern is measured from this number of calls on.
+/// The smallest number of calls of a listed pattern whose price is measured.
 const MIN_LISTED_CALLS: u64 = 100;
 
-/// The known prices of calls of these kinds. The first `counted` kinds need a price.
+/// The first `counted` kinds need a price.
 fn prices(
     costs: &Costs,
     wanted: &[(DescriptorKind, Operation)],
@@ -287,8 +285,8 @@ fn prices(
     (host, prices)
 }
 
-/// Measures prices on this machine. Each kind of target is measured separately, so that a failure affects that kind
-/// only. The returned string is the begin of the note on missing prices.
+/// Measures the kinds of targets separately, so that an error affects one kind only. The returned string is the start
+/// of the note on missing prices.
 fn measured(
     directory: &Path,
     wanted: &[(DescriptorKind, Operation)],
@@ -307,7 +305,7 @@ fn measured(
         let of_target: Vec<(DescriptorKind, Operation)> = of_target.collect();
         let mut found = measure_prices(&directory, &of_target, &MonotonicClock);
         if let (Err(error), DescriptorKind::File) = (&found, target) {
-            // The directory may not be writable, or the command has filled or removed the directory.
+            // The directory may be read-only. The command may have filled or removed the directory.
             let temporary = env::temp_dir();
             if temporary != directory {
                 notes.note(&format!(
@@ -337,7 +335,6 @@ fn measured(
     )
 }
 
-/// For example `reading from a pipe`.
 fn to_transfer(target: DescriptorKind, operation: Operation) -> String {
     let operation = match operation {
         Operation::Read => "reading from",
@@ -354,7 +351,7 @@ fn to_transfer(target: DescriptorKind, operation: Operation) -> String {
     format!("{operation} a {target}")
 }
 
-/// Merges several results, with the prices of the first result or of `costs`.
+/// Merges results. The prices come from the first result or from `costs`.
 pub fn merged(mut loaded: Vec<Advisory>, costs: &Costs, started_at: String) -> Advisory {
     if let Costs::Saved(advisory, _) = costs {
         for one in &mut loaded {

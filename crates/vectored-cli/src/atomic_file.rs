@@ -1,4 +1,4 @@
-//! Files that are written completely or not at all.
+//! Writes a file completely, or leaves the file unchanged.
 
 #[cfg(unix)]
 use std::fs::{self, File, Metadata};
@@ -7,12 +7,12 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 
-/// Creates the file, or replaces it. A replaced file keeps its owner and mode. After a crash or a failure of the storage,
-/// the file has its old contents or the new ones.
+/// Creates or replaces a file. A replaced file keeps its owner and mode. After a crash, the file has the complete old
+/// contents or the complete new contents.
 ///
 /// # Errors
 ///
-/// After an error, the file is as before. If the owner of a replaced file cannot be kept, this is an error.
+/// After an error, the file is unchanged. The function fails if the owner of a replaced file cannot be kept.
 pub fn replace(path: &Path, contents: &str) -> io::Result<()> {
     let file = write_beside(path, contents)?;
     #[cfg(unix)]
@@ -23,15 +23,14 @@ pub fn replace(path: &Path, contents: &str) -> io::Result<()> {
     sync_directory(parent(path))
 }
 
-/// Creates the file. If the file exists, the error is [`AlreadyExists`](io::ErrorKind::AlreadyExists).
+/// Fails with [`AlreadyExists`](io::ErrorKind::AlreadyExists) if the file exists.
 pub fn create(path: &Path, contents: &str) -> io::Result<()> {
     write_beside(path, contents)?.persist_noclobber(path)?;
     sync_directory(parent(path))
 }
 
-/// Makes a temporary file with `contents` in the directory of `path`, and waits until the bytes are on the storage.
-/// The file is removed unless it is renamed. Some storage refuses written blocks only at a synchronisation: full thin
-/// pools, quotas of NFS.
+/// Makes a synced temporary file in the directory of `path`. Dropping the value removes the file, unless the file was
+/// renamed. Full thin pools and NFS quotas report missing space only at fsync(2).
 fn write_beside(path: &Path, contents: &str) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".vectored-").suffix(".tmp");
@@ -67,8 +66,8 @@ fn sync_directory(directory: &Path) -> io::Result<()> {
     sync_open_directory(&File::open(directory)?)
 }
 
-/// Waits until the names of a directory are on the storage. Some file systems cannot wait for names, and return
-/// `EINVAL` (fsync(2)): this is no error.
+/// Syncs a directory. Some file systems cannot sync a directory and return `EINVAL` (fsync(2)). `EINVAL` is not an
+/// error here.
 #[cfg(unix)]
 pub fn sync_open_directory(directory: &File) -> io::Result<()> {
     match directory.sync_all() {
@@ -77,18 +76,18 @@ pub fn sync_open_directory(directory: &File) -> io::Result<()> {
     }
 }
 
-/// Does nothing: Windows has no call for this.
+/// Windows has no call that syncs a directory.
 #[cfg(windows)]
 fn sync_directory(_directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Checks that a file can be created in a directory. The file has no name if the file system supports this.
+/// Checks that a file can be created in a directory. The file has no name if the file system supports unnamed files.
 pub fn check_creation(directory: &Path) -> io::Result<()> {
     tempfile::tempfile_in(directory).map(drop).map_err(nameless)
 }
 
-/// The error without the name of the temporary file, which tempfile adds.
+/// Removes the name of the temporary file, which the crate tempfile adds to errors.
 fn nameless(error: io::Error) -> io::Error {
     match error.to_string().rsplit_once(" at path ") {
         Some((cause, _)) => io::Error::new(error.kind(), cause),
@@ -96,7 +95,7 @@ fn nameless(error: io::Error) -> io::Error {
     }
 }
 
-/// The directory of a path; `.` for a bare file name.
+/// The directory of a bare file name is `.`.
 pub fn parent(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if parent != Path::new("") => parent,

@@ -1,4 +1,4 @@
-//! Signals while a command runs: the command gets the signals, and this program ends afterwards.
+//! Passes signals to a command while the command runs, and ends this program after the command.
 
 use std::cell::Cell;
 use std::io::{self, IsTerminal};
@@ -21,16 +21,16 @@ const WATCHED: [i32; 4] = [SIGINT, SIGQUIT, SIGTERM, SIGHUP];
 
 #[derive(Clone, Default)]
 pub struct CommandSignals {
-    /// Whether a signal has arrived and was not handled yet, for each of [`WATCHED`].
+    /// For each signal of [`WATCHED`]: whether the signal arrived and is not handled yet.
     arrived: [Arc<AtomicBool>; WATCHED.len()],
-    /// Whether a SIGINT was among the signals taken.
+    /// Whether SIGINT was one of the handled signals.
     is_interrupted: Arc<AtomicBool>,
-    /// Whether the command has ended with all that it started. A signal then ends this program.
+    /// Whether the command and all its processes have ended. After that, a signal ends this program.
     is_over: Arc<AtomicBool>,
 }
 
 impl CommandSignals {
-    /// Starts watching. To be called before the command starts.
+    /// The caller must start the watch before the command.
     pub fn watch() -> anyhow::Result<Self> {
         let signals = CommandSignals::default();
         for (signal, arrived) in iter::zip(WATCHED, &signals.arrived) {
@@ -44,13 +44,13 @@ impl CommandSignals {
         Ok(signals)
     }
 
-    /// Waits in another thread for a running command. At the end of the command, `kept` is dropped.
+    /// Starts a thread that waits for the command. The thread drops `kept` at the end of the command.
     pub fn follow(&self, command: u32, kept: impl Send + 'static) -> anyhow::Result<Running> {
         let left = Arc::new(OnceLock::new());
         let (signals, at_end) = (self.clone(), Arc::clone(&left));
         let waiter = Builder::new().spawn(move || {
             let outcome = wait_for(command);
-            // The signals that have arrived so far were for the command.
+            // The command received all signals before its end.
             signals.take().for_each(drop);
             at_end.get_or_init(Instant::now);
             drop(kept);
@@ -76,14 +76,14 @@ impl CommandSignals {
     }
 }
 
-/// How a command ended, and whether a signal stopped the wait for processes left running.
+/// The exit status of a command, and whether a signal stopped the wait for its remaining processes.
 pub type End = (ExitStatus, bool);
 
-/// A command that runs, or that has left processes running.
+/// A command that runs, or whose child processes still run.
 pub struct Running {
     signals: CommandSignals,
     command: u32,
-    /// When the command ended.
+    /// The time at which the command ended.
     left: Arc<OnceLock<Instant>>,
     waiter: JoinHandle<io::Result<ExitStatus>>,
     is_stopped: Cell<bool>,
@@ -91,8 +91,8 @@ pub struct Running {
 }
 
 impl Running {
-    /// Passes on the signals that have arrived, and announces a wait for processes that the command left running.
-    /// Returns false once a signal has come during this wait.
+    /// Forwards the signals that have arrived. If processes of a finished command still run, announces the wait.
+    /// Returns false after a signal during the wait.
     pub fn goes_on(&self, announce: impl Fn(&str)) -> bool {
         let left = self.left.get();
         for signal in self.signals.take() {
@@ -103,11 +103,10 @@ impl Running {
                 }
                 SIGTERM => Signal::TERM,
                 SIGHUP => Signal::HUP,
-                // A terminal sends SIGINT and SIGQUIT to the command itself.
+                // The terminal sends SIGINT and SIGQUIT to the command directly.
                 _ => continue,
             };
             if let Some(command) = i32::try_from(self.command).ok().and_then(Pid::from_raw) {
-                // The command may have ended already.
                 let _ = kill_process(command, passed);
             }
         }
@@ -127,7 +126,7 @@ impl Running {
         }
         let outcome = self.waiter.join().expect("waiting cannot panic");
         if self.signals.is_interrupted.load(Ordering::SeqCst) && io::stderr().is_terminal() {
-            // The terminal shows ^C without a line break.
+            // The terminal prints `^C` without a line break.
             eprintln!();
         }
         self.signals.is_over.store(true, Ordering::SeqCst);
@@ -136,7 +135,7 @@ impl Running {
     }
 }
 
-/// `exit status 0`, `signal 11 (SIGSEGV)`.
+/// For example `exit status 0` or `signal 11 (SIGSEGV)`.
 pub fn end_in_words(status: ExitStatus) -> String {
     status
         .to_string()

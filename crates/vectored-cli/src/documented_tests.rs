@@ -1,4 +1,4 @@
-//! Tests that this program takes every command `vectored …` of README and `docs/`, in blocks and in sentences.
+//! Tests that the program accepts each command `vectored …` of README and `docs/`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,11 +22,11 @@ fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// The commands in the blocks of a page. A command may have several lines, which end with a backslash or stand in
-/// YAML. A variable of a loop has its first value.
+/// Returns the commands in the blocks of a page. A backslash or YAML may continue a command on the next line. A loop
+/// variable gets its first value.
 fn commands(page: &str) -> Vec<String> {
     let (mut commands, mut variables) = (Vec::new(), Vec::new());
-    // Every other part stands between two fences.
+    // Odd parts are inside fences.
     for block in page.split("```").skip(1).step_by(2) {
         let joined = match block.split_once('\n') {
             Some(("sh" | "console", lines)) => lines.replace("\\\n", ""),
@@ -51,7 +51,7 @@ fn commands(page: &str) -> Vec<String> {
     commands
 }
 
-/// The commands in the sentences and tables of a page.
+/// Returns the commands in the sentences and tables of a page.
 fn spans(page: &str) -> Vec<String> {
     let prose: Vec<&str> = page.split("```").step_by(2).collect();
     let prose = prose.concat();
@@ -66,7 +66,7 @@ fn spans(page: &str) -> Vec<String> {
     commands.map(one_line).collect()
 }
 
-/// A command up to a comment, redirection or next command.
+/// Cuts a command at a comment, a redirection or the next command.
 fn until_shell(command: &str) -> &str {
     let mut quoted = None;
     let end = command.char_indices().find(|&(at, c)| match quoted {
@@ -98,7 +98,7 @@ fn every_documented_command_is_taken() {
             let refused = Cli::command().try_get_matches_from(&words).err();
             let refused = refused.filter(|error| match error.kind() {
                 ErrorKind::DisplayHelp => false,
-                // A sentence may name a command or option alone.
+                // A sentence may name a command without its required arguments.
                 ErrorKind::MissingRequiredArgument => !in_sentence,
                 ErrorKind::InvalidValue => !in_sentence || !error.to_string().contains("none was"),
                 _ => true,

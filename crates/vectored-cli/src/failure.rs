@@ -7,14 +7,14 @@ use vectored_measure::measure::MeasureError;
 
 #[derive(Debug)]
 pub struct Failure {
-    /// The failed operation, its object and the likely remedy.
+    /// The message names the failed operation, its object and the likely remedy.
     pub error: anyhow::Error,
-    /// 1 for a failure, 2 for wrong usage.
+    /// The exit status: 1 for a failure, 2 for wrong usage.
     pub code: u8,
 }
 
 impl Failure {
-    /// Wrong usage: the request must be changed.
+    /// The user must change the command line.
     pub fn usage(message: impl Display) -> Self {
         Failure {
             error: anyhow::anyhow!("{message}"),
@@ -22,7 +22,7 @@ impl Failure {
         }
     }
 
-    /// A failure with a directory that the user named. The failure is wrong usage if another directory would help.
+    /// The error is wrong usage if another directory would be accepted.
     pub fn of_directory(error: impl Into<MeasureError>) -> Self {
         let error = error.into();
         let another_name_helps = match &error {
@@ -42,8 +42,8 @@ impl Failure {
         }
     }
 
-    /// This failure, with a remedy that names the option of the directory: `with --target` for the path of a target,
-    /// else `with --dir`.
+    /// Adds a remedy that names the option of the directory. The option is `--target` if `is_target` is set, and
+    /// `--dir` if not.
     pub fn for_directory_of_target(self, is_target: bool) -> Self {
         if is_target {
             Failure {
@@ -68,7 +68,7 @@ impl From<anyhow::Error> for Failure {
 
 impl From<MeasureError> for Failure {
     fn from(error: MeasureError) -> Self {
-        // The text of the error includes the source.
+        // The message of the error already contains the message of its source.
         Failure::from(anyhow::anyhow!("{error}"))
     }
 }

@@ -1,5 +1,5 @@
-//! SIGHUP, SIGINT and SIGTERM, or Ctrl-C and the closing of the console on Windows: the first ends the measurement, the
-//! second ends the program.
+//! Handles SIGHUP, SIGINT and SIGTERM, and the console events of Windows. The first signal ends the measurement. The
+//! second signal ends the program.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -14,13 +14,13 @@ use vectored_machine::platform::processes::is_ignored;
 
 pub struct Interrupt {
     stop: Arc<AtomicBool>,
-    /// Whether this process got a signal: the next signal ends it.
+    /// Whether this process received a signal. The next signal ends the process.
     arrived: Arc<AtomicBool>,
     signal: Arc<AtomicUsize>,
 }
 
 impl Interrupt {
-    /// Starts watching, by `SetConsoleCtrlHandler`.
+    /// Starts the watch by `SetConsoleCtrlHandler`.
     #[cfg(windows)]
     pub fn watch() -> anyhow::Result<Self> {
         const SIGINT: i32 = 2;
@@ -38,7 +38,7 @@ impl Interrupt {
         Ok(watch)
     }
 
-    /// Starts watching. A signal that was ignored when this program started (by `nohup`, or in a background job) stays ignored.
+    /// Starts the watch. A signal that was ignored at the start of the program stays ignored, for example by `nohup`.
     #[cfg(unix)]
     pub fn watch() -> anyhow::Result<Self> {
         let watch = Interrupt::none();
@@ -48,14 +48,14 @@ impl Interrupt {
             }
             let [arrived, stop] = [&watch.arrived, &watch.stop];
             let signal = Arc::clone(&watch.signal);
-            // The order matters: the first signal must find the flag unset, and then sets it.
+            // The order matters: the first signal must find the flag unset before the next handler sets the flag.
             flag::register_conditional_shutdown(number, code(number).into(), Arc::clone(arrived))
                 .and_then(|_| flag::register_usize(number, signal, number as usize))
                 .and_then(|_| flag::register(number, Arc::clone(arrived)))
                 .and_then(|_| flag::register(number, Arc::clone(stop)))
                 .context("cannot watch for signals")?;
         }
-        // Without a handler, a file-size limit would kill the program. With a handler, the write fails with EFBIG.
+        // The default action of SIGXFSZ kills the program. With a handler, write(2) fails with EFBIG.
         flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))
             .context("cannot watch for signals")?;
         Ok(watch)
@@ -69,18 +69,18 @@ impl Interrupt {
         }
     }
 
-    /// Set by the first signal, here or at another rank.
+    /// The first signal to any rank sets the flag.
     pub fn flag(&self) -> &AtomicBool {
         &self.stop
     }
 
-    /// The signal that arrived, here or at another rank; 0 if none did.
+    /// Returns the signal that any rank received. 0 means no signal.
     pub fn signal(&self) -> u64 {
         self.signal.load(Ordering::Relaxed) as u64
     }
 
-    /// Hears of a signal to another rank. This signal ends the run, like a signal to this process. A launcher sends a
-    /// signal to all ranks: if the signal also reaches this process, it still counts as the first signal here.
+    /// Records a signal to another rank. The signal ends the run. A launcher sends its signal to all ranks, so a
+    /// signal to this process afterwards still counts as the first signal.
     pub fn hear(&self, signal: u64) {
         self.signal.store(signal as usize, Ordering::Relaxed);
         self.stop.store(true, Ordering::Relaxed);
@@ -94,7 +94,7 @@ impl Interrupt {
     }
 }
 
-/// 129 for SIGHUP, 130 for SIGINT and Ctrl-C, 143 for SIGTERM, as in shells.
+/// The exit status of a shell: 129 for SIGHUP, 130 for SIGINT and Ctrl-C, 143 for SIGTERM.
 fn code(signal: i32) -> u8 {
     128 + signal as u8
 }
@@ -110,7 +110,7 @@ mod tests {
         interrupt.hear(SIGHUP as u64);
         assert!(interrupt.flag().load(Ordering::Relaxed));
         assert_eq!(interrupt.exit_code(), Some(129));
-        // A second signal would end this test.
+        // A second signal would end the process of the test.
         signal_hook::low_level::raise(SIGTERM).unwrap();
         assert_eq!(interrupt.exit_code(), Some(143));
         assert!(interrupt.arrived.load(Ordering::Relaxed));

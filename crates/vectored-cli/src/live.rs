@@ -34,7 +34,7 @@ fn rate(seen: &Seen) -> String {
     )
 }
 
-/// Watches running processes or a cgroup, until they end, a signal arrives or the time is over.
+/// The watch ends after the processes, at a signal, or after the given time.
 pub fn watch(
     target: Target<'_>,
     time: Option<Duration>,
@@ -58,7 +58,7 @@ pub fn watch(
     })
 }
 
-/// Works in a thread of its own: a watch lowers the priority of its thread.
+/// A separate thread is needed, because a watch lowers the priority of its thread.
 fn aside<T: Send>(work: impl FnOnce() -> Result<T, Failure> + Send) -> Result<T, Failure> {
     scope(|scope| {
         let thread = Builder::new().spawn_scoped(scope, work);
@@ -67,7 +67,8 @@ fn aside<T: Send>(work: impl FnOnce() -> Result<T, Failure> + Send) -> Result<T,
     })
 }
 
-/// Runs a command and watches its calls. The inner error says why nothing can be watched on this machine: then the command did not run.
+/// Runs a command and watches its calls. The inner error is the reason why this machine allows no watch. After an
+/// inner error, the command has not run.
 pub fn run(
     words: &[OsString],
     signals: &CommandSignals,
@@ -89,7 +90,7 @@ pub fn run(
     })
 }
 
-/// A refusal, with strace as the other way.
+/// The message proposes strace as the alternative.
 pub fn refused(refusal: Refusal) -> Failure {
     const OTHER: &str = "; without that, use strace: vectored advise -- COMMAND, or strace -f -s1 -v -yy -ttt -T -o trace.log -p PID";
     let (code, other) = match refusal {

@@ -1,4 +1,4 @@
-//! From the options of `vectored measure` to an experiment.
+//! Makes an experiment from the options of `vectored measure`.
 
 mod lists;
 mod techniques;
@@ -21,7 +21,7 @@ use crate::size_lists::List;
 use crate::target_path::TargetPath;
 
 const USUAL_TARGETS: [Target; 3] = if cfg!(windows) {
-    // Windows has no pairs of Unix sockets.
+    // Windows has no socket pairs.
     [Target::File, Target::Pipe, Target::Tcp]
 } else {
     Target::USUAL
@@ -41,7 +41,7 @@ const USUAL_COPIES: [(Target, &[Target]); 4] = [
     (Target::Null, &[Target::File]),
 ];
 
-/// The alignment of files on the simulated machine.
+/// The alignment for direct I/O on the simulated machine.
 const SYNTHETIC_ALIGNMENT: DirectIo = DirectIo {
     memory_bytes: 512,
     offset_bytes: 512,
@@ -50,8 +50,8 @@ const SYNTHETIC_ALIGNMENT: DirectIo = DirectIo {
 #[derive(Clone, Debug)]
 pub struct MeasurePlan {
     pub experiment: Experiment,
-    /// Lists that are left out because of their size, or because options do not go together. Each list stands once
-    /// for each reason.
+    /// Lists that are omitted because of their size, or because options exclude each other. A list has an entry for
+    /// each reason.
     pub left_out: Vec<LeftOut>,
     pub rate_per_s: Option<f64>,
 }
@@ -96,7 +96,7 @@ impl MeasurePlan {
                 refine: true,
                 rivals,
                 unranked,
-                // A `u64` holds 584 years.
+                // A `u64` of nanoseconds holds 584 years.
                 budget_ns: u64::try_from(args.budget.as_nanos()).unwrap_or(u64::MAX),
                 seed,
             },
@@ -115,7 +115,7 @@ impl MeasurePlan {
         let cells = self.experiment.cells.iter();
         let with_sources = cells.flat_map(|cell| {
             let source = cell.conditions.source();
-            // For a copy, the state of the page cache belongs to the source.
+            // In a copy, the option for the page cache applies to the source.
             let is_source = source.is_some();
             let target = Conditions {
                 page_cache: cell.conditions.page_cache.filter(|_| !is_source),
@@ -152,10 +152,10 @@ impl MeasurePlan {
 pub struct FilePlan {
     pub directory: PathBuf,
     pub target: Target,
-    /// The largest [`CellSpec::half_batch_bytes`] of the cells of this target.
+    /// The maximum of [`CellSpec::half_batch_bytes`] over the cells of this target.
     pub call_bytes: u64,
     pub is_cold: bool,
-    /// Whether the directory was given with `--target` and not with `--dir`.
+    /// Whether `--target` names the directory. If false, `--dir` names the directory.
     pub is_target: bool,
 }
 
@@ -172,7 +172,7 @@ fn targets(args: &MeasureArgs) -> Vec<TargetPath> {
     targets
 }
 
-/// The sources of copies to a target if none is given. `None`: the options of the axes decide.
+/// Returns the default sources for a target. The source `None` means that the axes decide.
 fn sources(args: &MeasureArgs, target: Target) -> Vec<Option<Target>> {
     let is_given = |axis| !args.axes.of(axis).is_empty();
     if args.operation() != Operation::Copy || is_given("from") || is_given("page_cache") {
@@ -183,7 +183,7 @@ fn sources(args: &MeasureArgs, target: Target) -> Vec<Option<Target>> {
     sources.iter().copied().map(Some).collect()
 }
 
-/// The alignment of the files of a target. `None` without `--direct`, on Windows, and for targets other than files.
+/// Returns `None` without `--direct`, on Windows, and for targets other than files.
 fn alignment(args: &MeasureArgs, one: &TargetPath) -> Result<Option<DirectIo>, Failure> {
     let is_asked = !args.axes.of("direct").is_empty();
     if !is_asked || !one.target.is_file() || cfg!(windows) {
@@ -199,7 +199,7 @@ fn alignment(args: &MeasureArgs, one: &TargetPath) -> Result<Option<DirectIo>, F
     Ok(Some(checked))
 }
 
-/// Refuses `--ranks` if no ranks were started, and more ranks than were started.
+/// Refuses `--ranks` without a launcher, and more ranks than the launcher started.
 fn check_ranks(args: &MeasureArgs, started: Option<u32>) -> Result<(), Failure> {
     let numbers = args.axes.of("ranks").iter();
     let most = numbers
@@ -216,7 +216,7 @@ fn check_ranks(args: &MeasureArgs, started: Option<u32>) -> Result<(), Failure> 
     }
 }
 
-/// The product of the targets, the lists and the axes, without combinations that do not go together.
+/// The product of targets, lists and axes. Combinations that exclude each other are omitted.
 #[derive(Default)]
 struct Product {
     cells: Vec<CellSpec>,
@@ -268,7 +268,7 @@ impl Product {
         }
     }
 
-    /// Refuses a plan without cells. Prefers a reason that does not concern the length of a list.
+    /// Refuses a plan without cells. The message prefers a reason other than the length of a list.
     fn check(&self) -> Result<(), Failure> {
         if !self.cells.is_empty() {
             return Ok(());

@@ -17,11 +17,11 @@ impl Notes {
         }
     }
 
-    /// Prints the path of a saved result. A path alone on its line is easy to use in a script.
+    /// Prints the path of a saved result on a line of its own, so that scripts can read the path.
     pub fn saved(&self, saved: &Store) {
         match saved {
             Store::As(path) if !self.quiet => {
-                // No character is replaced. A closed standard error is no error of the run.
+                // The bytes of the path are written unchanged. A closed standard error is not an error of the run.
                 let _ = io::stderr().write_all(format!("{}\n", path.display()).as_bytes());
             }
             Store::NoDirectory => self.note(&format!(

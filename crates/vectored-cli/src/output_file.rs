@@ -1,4 +1,4 @@
-//! What the user names for output.
+//! Checks and writes the output files that the user names.
 
 use std::fs::{self, File};
 use std::io;
@@ -19,18 +19,18 @@ pub struct OutputFile {
 
 #[derive(Debug)]
 enum Place {
-    /// Standard output, which is named `-`.
+    /// Standard output, named `-`.
     Standard,
-    /// A file that is replaced, with symbolic links resolved.
+    /// A file that will be replaced. Symbolic links are resolved.
     Path(PathBuf),
-    /// A device or FIFO. The check fails if nobody reads a FIFO. The file stays open from the check on: a FIFO ends
-    /// for the reader when the only writer closes it.
+    /// A device or FIFO. Opening fails if no process reads the FIFO. The file stays open after the check, because the
+    /// reader gets the end of file when the last writer closes.
     Special(File),
 }
 
 impl OutputFile {
-    /// Checks that the file named with `option` can be written, without a change of the file. A read-only file is
-    /// refused although it could be replaced, because the mode protects the content.
+    /// Checks that the file of `option` can be written, and changes nothing. A read-only file could be replaced, but
+    /// is refused because its mode protects the content.
     pub fn check(named: &Path, option: &str) -> Result<Self, Failure> {
         let named = named.to_owned();
         match Self::place(&named) {
@@ -59,10 +59,11 @@ impl OutputFile {
                 return Err("it is read-only".to_owned());
             }
             Ok(found) => {
-                // The mode may allow writing only to another user, or the file may be immutable: only opening tells.
+                // Only open(2) tells whether the file can be written: the file may be immutable, or writable for
+                // another user only.
                 let opened = open(named, &found).map_err(in_words)?;
                 if !found.is_file() {
-                    // The link of a pipe behind /dev/stdout cannot be resolved.
+                    // /dev/stdout may be a link to a pipe, which has no path.
                     return Ok(Place::Special(opened));
                 }
                 path = named.canonicalize().map_err(in_words)?;
@@ -82,8 +83,7 @@ impl OutputFile {
         }
     }
 
-    /// Refuses two outputs that are the same file, and an output that is also an input: a lost result
-    /// cannot be measured again.
+    /// Refuses an output that is also another output or an input. A lost result cannot be measured again.
     pub fn check_distinct(outputs: &[&OutputFile], inputs: &[PathBuf]) -> Result<(), Failure> {
         let inputs: Vec<PathBuf> = inputs.iter().map(|input| resolved(input)).collect();
         let mut seen: Vec<PathBuf> = Vec::new();
@@ -127,7 +127,7 @@ impl OutputFile {
 ///
 /// # Errors
 ///
-/// Block devices are refused. A FIFO that nobody has open for reading is refused: open(2) would wait for a reader.
+/// Block devices are refused. A FIFO without a reader is refused, because open(2) would block.
 #[cfg(unix)]
 fn open(path: &Path, found: &fs::Metadata) -> io::Result<File> {
     use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
@@ -159,13 +159,13 @@ fn open(path: &Path, _: &fs::Metadata) -> io::Result<File> {
 }
 
 fn is_saved_result(path: &Path) -> bool {
-    // Without a directory of results, there are no saved results.
+    // If no directory of results exists, no result is saved there.
     let directory = results_directory().ok();
     let directory = directory.and_then(|directory| directory.canonicalize().ok());
     directory.is_some_and(|directory| path.is_file() && parent(path) == directory)
 }
 
-/// The canonical path. For a file that does not exist yet, only its directory is resolved.
+/// If the file does not exist, only its directory is resolved.
 fn resolved(path: &Path) -> PathBuf {
     if let Ok(path) = path.canonicalize() {
         return path;

@@ -1,10 +1,10 @@
-//! The CPU of the measuring thread.
+//! Pins the measuring thread to a CPU.
 
 use vectored_machine::host::{Pinning, pin_measuring_thread};
 
 use crate::failure::Failure;
 
-/// Pins the measuring thread. Returns the CPU of this thread and the CPU of readers, where there is one.
+/// Returns the CPU of the measuring thread and the CPU for readers. A value is `None` if there is no such CPU.
 pub fn pin(pinning: Pinning, allowed: &[usize]) -> Result<(Option<usize>, Option<usize>), Failure> {
     pin_measuring_thread(pinning).map_err(|error| match pinning {
         Pinning::Cpu(cpu) if !allowed.contains(&cpu) => Failure::usage(format!(

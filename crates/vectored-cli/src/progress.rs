@@ -10,17 +10,16 @@ use vectored_measure::reproduce::ReproduceProgress;
 use crate::terminal::can_redraw;
 use crate::terminal::status_line::StatusLine;
 
-/// A bar that shows the share of the budget that has passed.
+/// Shows how much of the budget has passed.
 ///
-/// The measuring thread draws the bar between samples; a second thread would disturb the samples.
+/// The measuring thread draws the bar between samples, because a second thread would disturb the samples.
 pub struct Bar {
     line: StatusLine,
     share: Cell<f64>,
 }
 
 impl Bar {
-    /// A bar on standard error. Hidden if `quiet`, or if standard error is not a terminal that can redraw
-    /// a line.
+    /// The bar is hidden with `quiet`, or if standard error is not a terminal that can redraw a line.
     pub fn new(quiet: bool) -> Self {
         Bar {
             line: StatusLine::new(!quiet && can_redraw()),
@@ -35,11 +34,11 @@ impl Bar {
         });
     }
 
-    /// Shows a step before the first round. The time of the step is part of the budget.
+    /// Shows a step before the first round. The budget includes the time of the step.
     pub fn show_preparation(&self, what: &str, elapsed: Duration, budget: Duration) {
         let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         self.share.set(elapsed.as_secs_f64() / budget.as_secs_f64());
-        // The next update may come much later.
+        // The next update may come much later, so this step is always drawn.
         self.draw(
             true,
             &format!("{what}  {}", seconds(ns(elapsed), ns(budget))),
@@ -97,7 +96,7 @@ fn message(progress: Progress) -> String {
     format!("{doing}  {seconds}")
 }
 
-/// `4/18 s`.
+/// For example `4/18 s`.
 fn seconds(elapsed_ns: u64, budget_ns: u64) -> String {
     let [elapsed_s, budget_s] =
         [elapsed_ns, budget_ns].map(|ns| Duration::from_nanos(ns).as_secs_f64());

@@ -1,4 +1,4 @@
-//! The commands that prove an edit of a program, in the form in which they can be typed.
+//! Makes the commands that prove an edit of a program, ready to be typed.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -14,20 +14,20 @@ use vectored_report::sort;
 use vectored_report::words::count;
 use vectored_versus::is_script_name;
 
-/// The most files that are named to be compared.
+/// The largest number of files in the options `--same`.
 const SAME_MAX: usize = 64;
 
-/// A number in a name with at least this many digits is the number of a process, or a time.
+/// A number with this many digits in a file name is probably a process ID or a time.
 const CHOSEN_DIGITS: usize = 4;
 
 const PACKAGES: &str = "__pycache__ dist-packages node_modules site-packages";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// No input that a proof has to give again: a terminal, `/dev/null`.
+    /// A terminal or `/dev/null`. The proof needs no input.
     None,
     File(PathBuf),
-    /// A pipe or a socket, which is empty now.
+    /// A pipe or a socket. Its bytes were read and are lost.
     Stream,
 }
 
@@ -44,15 +44,15 @@ impl Input {
     }
 }
 
-/// What the log shows of a run, and where it ran.
+/// What the log shows about a run, and the directory of the run.
 #[derive(Clone, Debug, Default)]
 pub struct Ran {
     files: RunFiles,
     pub programs: Vec<PathBuf>,
-    /// Whether the run accepted more connections than it made. Then clients from outside came.
+    /// Whether the run accepted more connections than it made, so that clients from outside connected.
     accepts: bool,
     here: PathBuf,
-    /// The paths to which standard output and standard error lead.
+    /// The paths of standard output and standard error.
     standard: Vec<PathBuf>,
 }
 
@@ -68,7 +68,7 @@ impl Ran {
         }
     }
 
-    /// A path as a user types it: relative if the path lies in the working directory, and never like an option.
+    /// Returns a relative path for a file in the working directory. The path never looks like an option.
     fn near(&self, path: &Path) -> Option<String> {
         let near = path.strip_prefix(&self.here).unwrap_or(path).to_str()?;
         let before = if near.starts_with('-') { "./" } else { "" };
@@ -82,8 +82,8 @@ impl Ran {
         })
     }
 
-    /// Whether a file is the user's. The command names such a file, or the file lies below the working directory, not
-    /// hidden and in no package.
+    /// Returns whether the command names the file, or the file is below the working directory. Hidden files and files
+    /// of packages do not count.
     fn is_of_user(&self, path: &Path, words: &[&str]) -> bool {
         let Ok(near) = path.strip_prefix(&self.here) else {
             return self.is_named(path, words);
@@ -97,8 +97,8 @@ impl Ran {
         !folders.any(is_package)
     }
 
-    /// The programs and scripts of the user that the command ran, except files that the command writes. An edit
-    /// changes one of these files.
+    /// Returns the user's programs and scripts that the command ran. Files that the command writes are excluded. The
+    /// user edits one of the returned files.
     fn own_programs(&self, words: &[&str]) -> Vec<PathBuf> {
         let executed = self
             .programs
@@ -118,8 +118,8 @@ impl Ran {
         own
     }
 
-    /// The files to compare, the files of the findings first. The number counts the other files that the command
-    /// writes.
+    /// Returns the files to compare, with the files of findings first. The number counts the written files that are
+    /// omitted.
     fn compared(&self, words: &[&str]) -> (Vec<PathBuf>, usize) {
         let (mut same, mut others) = (Vec::<PathBuf>::new(), 0);
         let (counted, rest): (Vec<_>, Vec<_>) = self
@@ -147,8 +147,8 @@ impl Ran {
         (same, others)
     }
 
-    /// Whether each run may choose another name for a file. The command does not name such a file, and the name has a
-    /// number or the file lies among the temporary files.
+    /// Returns whether the name may differ between runs. The command does not name the file, and the file is
+    /// temporary or has a number in its name.
     fn varies(&self, path: &Path, words: &[&str]) -> bool {
         let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
         let mut numbers = name.split(|c: char| !c.is_ascii_digit());
@@ -158,7 +158,7 @@ impl Ran {
     }
 }
 
-/// How to prove an edit of a command's program: the file to keep, and the command to type. `None` if a word is not text.
+/// Returns the file to keep and the command to type. `None` if a word is not valid UTF-8.
 pub fn proof(
     command: &[OsString],
     input: &Input,
@@ -186,7 +186,7 @@ pub fn proof(
             .is_ok_and(|path| own == [path])
     };
     let mut text = if let Some(index) = words.iter().position(is_own) {
-        // A copy beside a link would not find what lies beside the file.
+        // A program may look for files beside itself. A copy beside a link would not find these files.
         let is_link = Path::new(words[index]).is_symlink();
         let name = if is_link { ran.near(&own[0])? } else { words[index].to_owned() };
         let copy = name_of_copy(&name);
@@ -230,14 +230,14 @@ pub fn proof(
     Some(text)
 }
 
-/// Whether a file is a program that an interpreter reads, by the name or the first line of the file.
+/// The name or the first line of the file shows an interpreter.
 fn is_script(path: &Path) -> bool {
     let mut head = [0; 2];
     let begins_so = |mut file: File| file.read_exact(&mut head).is_ok() && head == *b"#!";
     is_script_name(&path.to_string_lossy()) || File::open(path).is_ok_and(begins_so)
 }
 
-/// The name of a copy beside a program. The extension stays at the end, since some interpreters need it there.
+/// The extension stays at the end, because some interpreters need the extension.
 fn name_of_copy(name: &str) -> String {
     let extension = Path::new(name).extension().and_then(OsStr::to_str);
     let (stem, end) = match extension {
@@ -246,7 +246,7 @@ fn name_of_copy(name: &str) -> String {
         }
         Some(extension) => name.split_at(name.len() - extension.len() - 1),
     };
-    // `x.old` may be the program before an earlier edit.
+    // `x.old` may already be the program before an earlier edit.
     let old = if stem.ends_with(".old") { "er" } else { ".old" };
     format!("{stem}{old}{end}")
 }
@@ -256,7 +256,7 @@ fn as_one_word(words: &[&str]) -> String {
     format!("'{}'", words.join(" ").replace('\'', r"'\''"))
 }
 
-/// A word, quoted so that a shell takes it for one word.
+/// Quotes a word so that a shell reads one word.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -273,8 +273,8 @@ mod tests {
 
     use super::*;
 
-    /// The command, its programs, the files that interpreters read, the files that are written; then the word that is
-    /// copied, the files that are compared, and the files that are not compared.
+    /// Columns: the command, its programs, its scripts, and its written files; then the word that is copied, the
+    /// compared files, and the omitted files.
     const RUNS: &str = "
 python3 -u DIR/w.py DIR/q.bin 30 |  | w.py q.bin |  | w.py>w.py.old |  |
 nice DIR/y.old | y.old | y.old |  | y.old>y.older |  |

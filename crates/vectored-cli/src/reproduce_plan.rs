@@ -1,4 +1,4 @@
-//! From the options of `vectored reproduce` to plans of experiments.
+//! Makes plans of experiments from the options of `vectored reproduce`.
 
 #[cfg(target_os = "linux")]
 mod copies;
@@ -15,10 +15,10 @@ const QUICK_CALLS: u32 = 10;
 
 const QUICK_PASSES: u32 = 2;
 
-/// Limit on the memory for one set of buffers of `mincer`. Two sets exist.
+/// The limit for one set of buffers of `mincer`. The experiment has two sets.
 const MAX_BUFFERS_BYTES: u64 = 1 << 30;
 
-/// Memory for each buffer in addition to its bytes: the allocation and the entries of lists.
+/// The memory of a buffer beyond its bytes: the allocation and the list entries.
 const BESIDE_A_BUFFER_BYTES: u64 = 64;
 
 type Planned = Result<Box<dyn Plan>, Failure>;

@@ -1,4 +1,4 @@
-//! Parsers of numbers, sizes and lists of them: `2,16,1000`, `16..16KiB`, `9x16,1x4KiB`.
+//! Parsers of numbers, sizes, and lists of numbers or sizes: `2,16,1000`, `16..16KiB`, `9x16,1x4KiB`.
 
 use std::str::FromStr;
 
@@ -9,17 +9,16 @@ const STEP: usize = 4;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Numbers(pub Vec<usize>);
 
-/// A list of segments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct List {
-    /// Runs of equal segments, as `(count, bytes of a segment)`.
+    /// Runs of equal segments: the number of segments, and the bytes of each segment.
     pub runs: Vec<(usize, usize)>,
-    /// The mix that the list belongs to, and the size of the swept run.
+    /// The mix that contains this list, and the size that varies within the mix.
     pub swept: Option<(SweptMix, usize)>,
 }
 
-/// One list of segments of mixed sizes: `9x16,1x4KiB`; or several lists that differ in one of the sizes:
-/// `1x150,1x16..64KiB`.
+/// A list of segments of different sizes: `9x16,1x4KiB`. In `1x150,1x16..64KiB`, one size is a range, and the mix has
+/// a list for each size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mix(pub Vec<List>);
 
@@ -75,13 +74,13 @@ fn mix(text: &str) -> Result<Mix, String> {
 }
 
 impl List {
-    /// The number of segments, at most `usize::MAX`.
+    /// The number saturates at `usize::MAX`.
     pub fn segments(&self) -> usize {
         let counts = self.runs.iter().map(|(count, _)| *count);
         counts.fold(0, usize::saturating_add)
     }
 
-    /// The number of bytes, at most `usize::MAX`.
+    /// The number saturates at `usize::MAX`.
     pub fn bytes(&self) -> usize {
         let bytes = self.runs.iter();
         let bytes = bytes.map(|(count, bytes)| count.saturating_mul(*bytes));
@@ -116,7 +115,7 @@ fn list(text: &str, number: impl Fn(&str) -> Result<usize, String>) -> Result<Nu
     Ok(Numbers(numbers))
 }
 
-/// The numbers of a range such as `16..1024`; `None` if `item` is no range.
+/// Parses a range such as `16..1024`. Returns `None` if `item` is not a range.
 fn range(
     item: &str,
     number: impl Fn(&str) -> Result<usize, String>,
@@ -137,14 +136,12 @@ fn range(
     Some(numbers())
 }
 
-/// A number greater than zero.
 fn count(text: &str) -> Result<usize, String> {
     let text = text.trim();
     positive(text, text, 1)
 }
 
-/// A number of bytes, with or without a unit. `4k`, `4K`, `4kB`, `4KB`, `4Ki` and `4KiB` are all 4096,
-/// since buffers rarely have powers of ten.
+/// `4k`, `4K`, `4kB`, `4KB`, `4Ki` and `4KiB` are all 4096 bytes, because few buffers have powers of ten.
 pub fn size(text: &str) -> Result<usize, String> {
     let text = text.trim();
     let unit_at = text.find(|c: char| !c.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! Runs a command under strace(1). The log comes through a pipe. The command keeps its input, output, signals and
+//! Runs a command under strace(1), and reads the log from a pipe. The command keeps its input, output, signals and
 //! exit status.
 
 use std::ffi::{OsStr, OsString};
@@ -21,23 +21,24 @@ use crate::notes::Notes;
 
 const STRACE: &str = "strace";
 
-/// Interval at which a wait for the log checks whether a signal has arrived.
+/// The interval between checks for signals while the log is silent.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Capacity of the pipe for the log, if allowed. With a larger pipe, strace waits less often.
+/// The capacity of the pipe for the log. With a larger pipe, strace blocks less often.
 #[cfg(target_os = "linux")]
 const PIPE_BYTES: usize = 1 << 20;
 
-/// The options of strace, except `-o` and the options that choose calls.
+/// The options `-o` and `-e` are added for each run.
 const OPTIONS: [&str; 8] = [
-    // strace becomes a grandchild. So the command is our child, and we see its exit status and signals.
+    // With `-D`, strace is a grandchild. The command is then a child of this process, which gets its exit status and
+    // signals.
     "-D", "-q", "-f", "-s1", "-v", "-yy", "-ttt", "-T",
 ];
 
-/// The words before a command that trace it into the file `log`. If `leaves_out` is set, calls that cannot matter to
-/// advice are not traced.
+/// Returns the words that trace a command into `log`. With `leaves_out`, calls that advice does not need are not
+/// traced.
 pub fn tracer(log: &str, leaves_out: bool) -> Vec<String> {
-    // With `?`, strace ignores names that the architecture does not have.
+    // The prefix `?` makes strace ignore a name that the architecture lacks.
     let without = NOT_TRACED.split_whitespace().map(|call| format!("?{call}"));
     let chosen = format!("trace=!{}", without.collect::<Vec<_>>().join(","));
     let filter = ["--seccomp-bpf", "-e", &chosen];
@@ -46,13 +47,12 @@ pub fn tracer(log: &str, leaves_out: bool) -> Vec<String> {
     words.into_iter().map(str::to_owned).collect()
 }
 
-/// The name under which strace opens a pipe for its log. So the command inherits no descriptor, and no file has to be
-/// removed.
+/// Returns a path of the pipe that strace opens. The command then inherits no descriptor, and no file remains.
 pub fn path_of(log: &PipeWriter) -> String {
     format!("/proc/{}/fd/{}", std::process::id(), log.as_raw_fd())
 }
 
-/// The words before a command that trace its calls of these names into the file `log`, each call with its stack.
+/// Returns the words that trace the named calls of a command into `log`, with the stack of each call.
 #[cfg(target_os = "linux")]
 pub fn stack_tracer(log: &str, calls: &[String]) -> Vec<String> {
     let chosen = format!("trace={}", calls.join(","));
@@ -76,8 +76,8 @@ pub fn shows_stacks() -> bool {
     asked.is_ok_and(|said| String::from_utf8_lossy(&said.stdout).contains("stack-trace="))
 }
 
-/// Refuses names that strace does not know as calls of this machine. `total`, `reads` and `writes` are accepted: each
-/// stands for many calls.
+/// Refuses names that strace does not know on this architecture. `total`, `reads` and `writes` are accepted as names
+/// of groups.
 #[cfg(target_os = "linux")]
 pub fn check_calls<'a>(names: impl Iterator<Item = &'a str>) -> Result<(), Failure> {
     for name in names.filter(|name| !matches!(*name, "total" | "reads" | "writes")) {
@@ -96,17 +96,17 @@ pub fn check_calls<'a>(names: impl Iterator<Item = &'a str>) -> Result<(), Failu
 
 pub fn log_pipe() -> io::Result<(PipeReader, PipeWriter)> {
     let (reader, writer) = io::pipe()?;
-    // A smaller pipe also works: unprivileged users have a limit.
+    // Unprivileged users have a limit. The default capacity also works.
     #[cfg(target_os = "linux")]
     let _ = rustix::pipe::fcntl_setpipe_size(&writer, PIPE_BYTES);
     Ok((reader, writer))
 }
 
-/// Finds a command as a shell does.
+/// Searches `PATH` as a shell does.
 ///
 /// # Errors
 ///
-/// Failures have the exit codes of a shell: 127 if the command does not exist, 126 if it cannot be run.
+/// The exit status follows the shell: 127 if the command does not exist, and 126 if the command is not executable.
 pub fn find(name: &OsStr) -> Result<PathBuf, Failure> {
     let shown = name.to_string_lossy();
     let is_path = name.as_encoded_bytes().contains(&b'/');
@@ -149,7 +149,7 @@ fn is_executable(path: &Path) -> bool {
     found.is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }
 
-/// Checks with a trivial program that strace is installed and may trace.
+/// Checks by a trivial program that strace is installed and can trace.
 pub fn check() -> Result<(), Failure> {
     if !cfg!(target_os = "linux") {
         return Err(Failure::from(anyhow::anyhow!(
@@ -175,7 +175,7 @@ pub fn check() -> Result<(), Failure> {
         }
         Err(error) => return Err(Failure::from(anyhow::anyhow!("cannot run strace: {error}"))),
     };
-    // Without the right to trace, strace runs the program all the same and returns the program's exit status.
+    // Without permission to trace, strace runs the program untraced and returns the exit status of the program.
     let log = String::from_utf8_lossy(&output.stdout);
     if output.status.success() && log.contains("+++ exited with 0 +++") {
         return Ok(());
@@ -205,7 +205,8 @@ pub fn run(
     let mut command = Command::new(&tracer[0]);
     command.args(&tracer[1..]).args(words);
     let child = command.spawn().context("cannot run strace")?;
-    // When the command ends, strace has opened the pipe, and `writer` is dropped. So the log ends when strace ends.
+    // strace opens the pipe before the command ends. Dropping `writer` at the end of the command lets the log end
+    // with strace.
     let running = signals.follow(child.id(), writer)?;
     let mut log = Log {
         pipe,
@@ -220,7 +221,7 @@ pub fn run(
     Ok((counts, running.ended(|text| notes.note(text))?))
 }
 
-/// A log. It ends with the last traced process, or when a signal stops the wait for this process.
+/// The log ends after the last traced process, or when a signal stops the wait for that process.
 struct Log<'a> {
     pipe: PipeReader,
     running: &'a Running,
@@ -242,7 +243,7 @@ impl Read for Log<'_> {
     }
 }
 
-/// The exit code of a command, as in a shell.
+/// Returns the exit status that a shell reports.
 pub fn exit_code(status: ExitStatus) -> u8 {
     match (status.code(), status.signal()) {
         (Some(code), _) => code as u8,

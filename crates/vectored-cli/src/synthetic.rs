@@ -1,4 +1,4 @@
-//! A simulated machine, so that tests do not depend on the machine that they run on.
+//! A simulated machine for tests that must not depend on the real machine.
 
 use vectored::CostModel;
 use vectored_machine::FakeClock;
@@ -7,7 +7,7 @@ use vectored_measure::measure::{SyntheticMachine, log_normal};
 
 pub const STARTED_AT: &str = "2000-01-01T00:00:00Z";
 
-/// A machine on which a call takes `call_ns`. The samples advance `clock`.
+/// A call takes `call_ns`. The samples advance `clock`.
 pub fn machine(call_ns: f64, clock: &FakeClock, seed: u64) -> SyntheticMachine {
     let model = CostModel::default().with(|costs| {
         costs.call_ns = call_ns;

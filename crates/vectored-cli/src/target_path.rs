@@ -1,4 +1,4 @@
-//! Targets as typed, with their paths.
+//! Parses targets and their paths.
 
 use std::fs;
 #[cfg(unix)]
@@ -14,7 +14,7 @@ const IS_FILE: &str = "it is an existing file, and vectored overwrites no file; 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TargetPath {
     pub target: Target,
-    /// The value of `Conditions::path`.
+    /// The value for `Conditions::path`.
     pub path: Option<String>,
 }
 
@@ -27,12 +27,11 @@ impl From<Target> for TargetPath {
 impl FromStr for TargetPath {
     type Err = String;
 
-    /// Parses a name, the path of something that exists, or `tcp://HOST:PORT`: a program that reads from a TCP
-    /// connection.
+    /// Parses a name of a target, an existing path, or `tcp://HOST:PORT` for a program that reads from TCP.
     ///
     /// # Errors
     ///
-    /// The text is no target, or writing to the path would overwrite data.
+    /// The function fails if the text is no target, or if writing to the path would overwrite data.
     fn from_str(text: &str) -> Result<Self, String> {
         if let Some((scheme, address)) = text.split_once("://") {
             return match (scheme == "tcp" && is_host_and_port(address), cfg!(windows)) {
@@ -102,8 +101,7 @@ impl TargetPath {
     }
 }
 
-/// Whether a text is a host and a port other than 0. The host is a name or an address; an address of IPv6 stands in
-/// brackets.
+/// Accepts a name or an address, a colon, and a port other than 0. An IPv6 address needs brackets.
 fn is_host_and_port(text: &str) -> bool {
     let is_host =
         |host: &str| !host.is_empty() && (host.starts_with('[') || !host.contains(['/', ':', '@']));
@@ -111,22 +109,22 @@ fn is_host_and_port(text: &str) -> bool {
         .is_some_and(|(host, port)| is_host(host) && port.parse::<u16>().is_ok_and(|port| port > 0))
 }
 
-/// The absolute path, so that a saved result can name it. If the absolute path is no text, the path as it was typed.
+/// A saved result needs an absolute path. If the absolute path is not valid text, the function returns the typed
+/// path.
 #[cfg(windows)]
 fn absolute(path: &Path) -> String {
-    // `canonicalize` would put `\\?\` before the drive.
+    // `canonicalize` puts `\\?\` before the drive.
     let absolute = std::path::absolute(path).ok();
     let absolute = absolute.and_then(|path| path.into_os_string().into_string().ok());
     absolute.unwrap_or_else(|| path.to_string_lossy().into_owned())
 }
 
-/// The absolute path without links, so that a saved result can name it. If the absolute path is no text, the path as
-/// it was typed.
+/// A saved result needs an absolute path without links. If the absolute path is not valid text, the function returns
+/// the typed path.
 #[cfg(unix)]
 fn absolute(path: &Path) -> String {
     let absolute = path.canonicalize().ok();
     let absolute = absolute.and_then(|path| path.into_os_string().into_string().ok());
-    // The path has only text, because it was typed as text.
     absolute.unwrap_or_else(|| path.to_string_lossy().into_owned())
 }
 

@@ -1,4 +1,4 @@
-//! Standard output and standard error: the width and colours that suit them.
+//! Chooses width and colours of standard output and standard error, and prints there.
 
 pub mod status_line;
 
@@ -22,14 +22,14 @@ use vectored::{SegmentCursor, resume_write};
 use vectored_machine::platform::files::{Standard, was_closed};
 use vectored_report::{Document, TerminalOptions, terminal, visible};
 
-/// The widest line that COLUMNS can ask for, as wide as a terminal can be.
+/// A terminal stores its width in a `u16`. `COLUMNS` cannot ask for more columns.
 const MAX_WIDTH: usize = u16::MAX as usize;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Screen(TerminalOptions);
 
 impl Screen {
-    /// For standard output or a file of `--output`. A file has colours only with `--color always`.
+    /// A file of `--output` has colours only with `--color always`.
     pub fn of_output(to_file: bool) -> Self {
         if to_file {
             let color = ColorChoice::global() == ColorChoice::Always;
@@ -39,14 +39,14 @@ impl Screen {
         }
     }
 
-    /// For a stream. Its colours follow `--color`, <https://no-color.org> and <https://bixense.com/clicolors>.
+    /// The colours follow `--color`, <https://no-color.org> and <https://bixense.com/clicolors>.
     pub fn on<S: RawStream + IsTerminal + AsFd>(stream: &S) -> Self {
         let columns = IsTerminal::is_terminal(stream).then(|| columns_of(stream));
         let color = AutoStream::choice(stream) != ColorChoice::Never;
         Screen::new(variable, columns, color)
     }
 
-    /// `terminal`: the columns of a terminal, 0 if they are unknown.
+    /// `terminal` is the number of columns. 0 means unknown.
     fn new(
         variable: impl Fn(&str) -> Option<String>,
         terminal: Option<usize>,
@@ -62,7 +62,7 @@ impl Screen {
         })
     }
 
-    /// A document, with its sections if `details` are wanted.
+    /// The document has its sections only with `details`.
     pub fn show(&self, document: &Document, details: bool) -> String {
         terminal(document, &TerminalOptions { details, ..self.0 })
     }
@@ -73,20 +73,19 @@ fn columns_of(stream: &impl AsFd) -> usize {
 }
 
 pub fn can_redraw() -> bool {
-    // Windows has to be asked to heed escape sequences.
+    // On Windows, a program must enable escape sequences.
     let heeds = || !cfg!(windows) || anstyle_query::windows::enable_ansi_colors() == Some(true);
     io::stderr().is_terminal() && anstyle_query::term_supports_color() && heeds()
 }
 
 pub fn print_message(text: &str) {
-    // A message may contain the name of a file, with any characters.
+    // The message may contain a file name with control characters.
     let text = visible(text);
-    // One call, so that the text stays together beside the texts of other ranks and their launcher. Standard error
-    // may be closed.
+    // A single write(2) keeps the text together among the output of other ranks. Standard error may be closed.
     let _ = write_whole(&io::stderr(), &format!("{text}\n"));
 }
 
-/// Writes a text. If the stream does not block, waits for it: another process that shares the stream may decide this.
+/// Another process that shares the stream may set the stream to non-blocking. The function then waits.
 #[cfg(unix)]
 pub fn write_whole(stream: &impl AsFd, text: &str) -> io::Result<()> {
     use rustix::event::{PollFd, PollFlags, poll};
@@ -118,7 +117,7 @@ fn variable(name: &str) -> Option<String> {
     (!value.is_empty()).then_some(value)
 }
 
-/// Prints on standard output. A pipe whose reader has gone is no error, unlike a closed standard output.
+/// A pipe whose reader has closed is not an error. A closed standard output is an error.
 pub fn print(text: &str) -> anyhow::Result<()> {
     printed("output", || write_whole(&io::stdout(), text))
 }
@@ -129,7 +128,7 @@ pub fn print_help(help: &clap::Error) -> anyhow::Result<()> {
     })
 }
 
-/// Prints on standard error, for reports while standard output belongs to a command.
+/// Prints on standard error. A command uses standard output.
 pub fn print_aside(text: &str) -> anyhow::Result<()> {
     printed("error", || write_whole(&io::stderr(), text))
 }
@@ -149,7 +148,7 @@ fn printed(stream: &str, write: impl FnOnce() -> io::Result<()>) -> anyhow::Resu
 mod tests {
     use super::*;
 
-    /// Variables as `NAME=value NAME=value`.
+    /// `variables` has the form `NAME=value NAME=value`.
     fn of(variables: &'static str) -> impl Fn(&str) -> Option<String> {
         move |name| {
             let mut pairs = variables.split(' ').filter_map(|pair| pair.split_once('='));

@@ -10,7 +10,7 @@ use super::output::{OutputArgs, SavingArgs};
 use super::parsers::{one_size, time};
 use crate::results_store::ResultName;
 
-/// clap's own usage line would show a log and a command at once.
+/// The usage line that clap generates shows a log together with a command.
 const USAGE: &str = "\
 vectored advise [OPTIONS] <LOG>...
        vectored advise [OPTIONS] -- <COMMAND>...

@@ -1,4 +1,4 @@
-//! The options of the axes: one option for each axis of the table [`AXES`].
+//! The options of the axes: one option for each axis of [`AXES`].
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
@@ -6,14 +6,14 @@ use vectored_results::model::{AXES, Axis, Conditions, Values};
 
 use crate::size_lists::{Numbers, counts_from, sizes};
 
-/// The values that were given, by axis. An axis without values is absent.
+/// The typed values by axis. An axis without values has no entry.
 #[derive(Clone, Debug, Default)]
 pub struct AxisOptions {
     given: Vec<(&'static Axis, Vec<String>)>,
 }
 
 impl AxisOptions {
-    /// Every combination of the values. For an axis without values, the value of `usual` stays. The values of the
+    /// Returns each combination of the values. An axis without values keeps its value in `usual`. The values of the
     /// last axis vary fastest.
     pub fn product(&self, usual: Conditions) -> Vec<Conditions> {
         let mut all = vec![usual];
@@ -31,7 +31,6 @@ impl AxisOptions {
         all
     }
 
-    /// The values of an axis that were given.
     pub fn of(&self, name: &str) -> &[String] {
         let mut given = self.given.iter();
         given
@@ -114,7 +113,7 @@ impl FromArgMatches for AxisOptions {
     }
 }
 
-/// The values that were given, each once, in the order of the table or ascending.
+/// Returns each value once. Words have the order of the table, and numbers are ascending.
 fn values(axis: &Axis, matches: &ArgMatches) -> Vec<String> {
     match axis.values {
         Values::Flag if matches.get_flag(axis.name) => vec!["true".to_owned()],

@@ -6,7 +6,7 @@ use super::output::OutputArgs;
 use super::parsers::share;
 use crate::results_store::ResultName;
 
-/// clap's own usage line does not show that one of the two options is required.
+/// The usage line that clap generates does not show that one of two options is required.
 const USAGE: &str = "\
 vectored compare [OPTIONS] <RESULT>... --against <RESULT>...
        vectored compare [OPTIONS] --machines <RESULT>...";

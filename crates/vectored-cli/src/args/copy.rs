@@ -81,7 +81,6 @@ pub struct CopyArgs {
 
 #[cfg(unix)]
 impl CopyArgs {
-    /// The arguments with these names, FROM and TO, and no options.
     pub fn of(names: Vec<OsString>) -> Self {
         let mut names = names.into_iter().map(PathBuf::from);
         CopyArgs {

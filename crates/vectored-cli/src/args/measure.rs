@@ -14,7 +14,7 @@ use super::parsers::{budget, pinning, rate};
 use crate::size_lists::{Mix, Numbers, counts, sizes};
 use crate::target_path::TargetPath;
 
-/// In an error, clap's own usage line would show the options that were typed as if they were required.
+/// In an error, the usage line that clap generates shows the typed options as required.
 const USAGE: &str = "vectored measure [OPTIONS]";
 
 const AFTER: &str = "\
@@ -182,14 +182,13 @@ pub struct MeasureArgs {
 }
 
 impl MeasureArgs {
-    /// Whether bytes are written, read or copied.
     pub fn operation(&self) -> Operation {
         let all = self.axes.product(Conditions::write(Target::File));
         all[0].operation
     }
 }
 
-/// The help of `--technique`, with all techniques of this system.
+/// The system decides which techniques exist.
 fn technique_help() -> String {
     let listed = |operation, usual| {
         let of_it = TECHNIQUES

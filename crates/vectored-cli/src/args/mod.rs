@@ -1,4 +1,4 @@
-//! The command line: one file for each subcommand.
+//! The command line, with a file for each subcommand.
 
 mod advise;
 mod axes;

@@ -1,4 +1,4 @@
-//! Parsers of option values that several subcommands share.
+//! Parsers of option values that several subcommands use.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use vectored_versus::judge::CallLimit;
 
 use crate::size_lists::size;
 
-/// Parses the name of one of `values`; an error lists the names.
+/// Parses the name of a value. The error lists all names.
 pub fn one_of<T, const N: usize>(
     values: [T; N],
     name: fn(T) -> &'static str,
@@ -24,7 +24,6 @@ where
     })
 }
 
-/// One size in bytes.
 pub fn one_size(text: &str) -> Result<u64, String> {
     match size(text) {
         Ok(bytes) => Ok(bytes as u64),
@@ -34,7 +33,7 @@ pub fn one_size(text: &str) -> Result<u64, String> {
     }
 }
 
-/// The size of a buffer. A buffer above 1 GiB would only use more memory.
+/// The limit is 1 GiB. A larger buffer uses more memory and saves no time.
 pub fn buffer_size(text: &str) -> Result<u64, String> {
     match one_size(text)? {
         bytes if bytes > 1 << 30 => Err("it is too large: it must be at most 1GiB".to_owned()),
@@ -42,10 +41,9 @@ pub fn buffer_size(text: &str) -> Result<u64, String> {
     }
 }
 
-/// The longest budget. A longer budget is a typing error: a run of minutes already has intervals of a percent.
+/// A longer budget is probably a typing error. A run of minutes has intervals of one percent.
 const MAX_BUDGET: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The time for a whole run.
 pub fn budget(text: &str) -> Result<Duration, String> {
     match time(text, "500ms, 18s or 2m")? {
         Duration::ZERO => Err("budget must be greater than zero, for example 18s".to_owned()),
@@ -54,7 +52,7 @@ pub fn budget(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// A time with its unit. `examples` are named in messages.
+/// The error message shows `examples`.
 pub fn time(text: &str, examples: &str) -> Result<Duration, String> {
     match humantime::parse_duration(text) {
         Ok(time) => Ok(time),
@@ -67,10 +65,10 @@ pub fn time(text: &str, examples: &str) -> Result<Duration, String> {
     }
 }
 
-/// Shares are below this limit. A larger share is a typing error.
+/// A larger share is probably a typing error.
 const MAX_SHARE: f64 = 10.0;
 
-/// Lists a second, as `50000/s` or `50000`.
+/// Parses a number of lists per second: `50000/s` or `50000`.
 pub fn rate(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix("/s").unwrap_or(text).trim_end();
     let rate = number
@@ -80,8 +78,8 @@ pub fn rate(text: &str) -> Result<f64, String> {
     rate.ok_or_else(|| format!("'{text}' is no rate: expected lists a second, for example 50000/s"))
 }
 
-/// A share, as `5%` or `0.05`. A number of 1 or more probably lacks a percent sign. As typed, such a share would let
-/// no change be reported.
+/// Parses `5%` or `0.05`. A number of 1 or more is refused, because the percent sign is probably missing. A share of
+/// 100 % or more would hide every change.
 pub fn share(text: &str) -> Result<f64, String> {
     let (number, scale, limit) = match text.strip_suffix('%') {
         Some(number) => (number.trim_end(), 100.0, MAX_SHARE),
@@ -97,7 +95,6 @@ pub fn share(text: &str) -> Result<f64, String> {
         })
 }
 
-/// A CPU to pin to.
 pub fn pinning(text: &str) -> Result<Pinning, String> {
     match text {
         "none" => Ok(Pinning::None),
@@ -108,12 +105,12 @@ pub fn pinning(text: &str) -> Result<Pinning, String> {
     }
 }
 
-/// Words of strace that name many calls, and not one call.
+/// Words of strace that name a class of calls.
 const CLASSES: [&str; 9] = [
     "all", "desc", "file", "ipc", "memory", "network", "none", "process", "signal",
 ];
 
-/// A limit of calls, as `1%`, `total=1%` or `fsync=0`.
+/// Parses `1%`, `total=1%` or `fsync=0`.
 pub fn call_limit(text: &str) -> Result<CallLimit, String> {
     let (name, of_name) = match text.split_once('=') {
         Some((name, of_name)) => (Some(name.trim()), of_name.trim()),

@@ -161,7 +161,6 @@ pub struct VersusArgs {
 
 #[cfg(target_os = "linux")]
 impl VersusArgs {
-    /// The shell that runs commands.
     pub fn shell(&self) -> &str {
         self.shell.as_deref().unwrap_or("sh")
     }

@@ -1,4 +1,4 @@
-//! How this process was started, by the environment that `mpirun` and `srun` set.
+//! Reads from the environment how `mpirun` or `srun` started this process.
 
 use std::env;
 
@@ -6,23 +6,23 @@ use std::env;
 pub struct Launch {
     pub size: u32,
     pub rank: u32,
-    /// The environment variable with the number of processes.
+    /// The environment variable that has the number of processes.
     pub variable: &'static str,
 }
 
-/// The variables with the number of processes, and with the number of this process. The innermost launcher comes
-/// first: `mpirun` in a job of Slurm.
+/// The environment variables for the number of processes and for the number of this process. The order matters:
+/// `mpirun` may run in a Slurm job, and the variables of the inner launcher are valid.
 const VARIABLES: [(&str, &str); 3] = [
-    // Open MPI.
+    // Variables of Open MPI.
     ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
-    // MPICH and its relatives, and `srun --mpi=pmi2`.
+    // Variables of MPICH and its derivatives, and of `srun --mpi=pmi2`.
     ("PMI_SIZE", "PMI_RANK"),
-    // `srun`.
+    // Variables of `srun`.
     ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID"),
 ];
 
 impl Launch {
-    /// Reads this process's environment. `None` if no launcher started this process.
+    /// Returns `None` if no launcher started this process.
     pub fn from_environment() -> Option<Launch> {
         Launch::from_variables(|name| env::var(name).ok())
     }
@@ -38,7 +38,7 @@ impl Launch {
         })
     }
 
-    /// Whether this process is one of several, but not the first. The first process speaks for all.
+    /// The first process prints for all processes.
     pub fn is_other_rank() -> bool {
         Launch::from_environment().is_some_and(|launch| launch.size > 1 && launch.rank > 0)
     }

@@ -1,4 +1,4 @@
-//! Ranks of a cluster: started by `mpirun` or `srun`, joined by MPI (feature `mpi`).
+//! Processes that `mpirun` or `srun` started as ranks, connected by MPI (feature `mpi`).
 
 mod launch;
 #[cfg(feature = "mpi")]

@@ -1,4 +1,4 @@
-//! Ranks that talk by MPI.
+//! Ranks that communicate by MPI.
 
 use std::thread;
 use std::time::Duration;
@@ -13,27 +13,28 @@ use vectored_measure::measure::Group;
 
 use crate::failure::Failure;
 
-/// A communicator with the default error handler: an error ends all ranks.
+/// The communicator keeps MPI's default error handler: an error ends all ranks.
 pub struct MpiGroup {
     communicator: SimpleCommunicator,
-    /// Only the group of all ranks has a universe. Dropping the universe, after the communicator, ends MPI.
+    /// Only the group of all ranks has a universe. Dropping the universe finalizes MPI, so the communicator must be
+    /// dropped before.
     _universe: Option<Universe>,
 }
 
-/// The most bytes of one message: MPI counts bytes in an `int`.
+/// MPI counts the bytes of a message in an `int`.
 const MAX_MESSAGE_BYTES: usize = 1 << 30;
 
-/// The exit status of a Rust program that panicked.
+/// The exit status of a Rust program after a panic.
 const PANICKED: i32 = 101;
 
-/// The first and the longest sleep of a rank that rests.
+/// The first sleep and the longest sleep of a waiting rank.
 const REST: (Duration, Duration) = (Duration::from_micros(50), Duration::from_millis(5));
 
 /// Joins the other ranks.
 ///
-/// The threads of MPI inherit the CPUs of the calling thread. So this thread must not be pinned yet.
+/// The caller must not be pinned yet, because MPI's threads inherit the CPUs of the calling thread.
 pub fn join() -> Result<MpiGroup, Failure> {
-    // One thread calls MPI, while other threads read and write.
+    // Only one thread calls MPI. Other threads read and write.
     let joined = mpi::initialize_with_threading(Threading::Funneled);
     let (universe, _) = joined.context("cannot start MPI")?;
     Ok(MpiGroup {
@@ -44,14 +45,13 @@ pub fn join() -> Result<MpiGroup, Failure> {
 
 impl Drop for MpiGroup {
     fn drop(&mut self) {
-        // Ends all ranks: the universe would wait in `MPI_Finalize` for ranks that wait for this rank.
+        // `MPI_Finalize` would block, because the other ranks wait for this rank. Abort ends all ranks.
         if thread::panicking() {
             self.communicator.abort(PANICKED);
         }
     }
 }
 
-/// The MPI library in words.
 pub fn library() -> String {
     let version = mpi::environment::library_version().unwrap_or_default();
     let first = version.split([',', '\n']).next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The nodes of all ranks, and the CPUs of the ranks that share a node.
+//! Finds the node of each rank, and distributes the CPUs of a node among its ranks.
 
 use std::iter;
 
@@ -8,7 +8,7 @@ use vectored_results::model::Rank;
 use crate::failure::Failure;
 
 pub struct Nodes {
-    /// The node of each rank: the name in the first line, then the boot ID, since several nodes may have one name.
+    /// For each rank: a line with the name of its node, and the boot ID. Several nodes may have the same name.
     pub of_ranks: Vec<String>,
     pub rank: usize,
 }
@@ -27,8 +27,8 @@ impl Nodes {
         nodes.iter().filter(|node| *node == own).count()
     }
 
-    /// The CPU for this rank. By default, the ranks of a node take the node's CPUs in turn, because the current CPUs
-    /// of two ranks may be the same.
+    /// Chooses the CPU of this rank. By default, the ranks of a node use different CPUs, because the scheduler may
+    /// run two ranks on one CPU at the start.
     pub fn pinning(&self, wanted: Option<Pinning>, allowed: &[usize]) -> Result<Pinning, Failure> {
         match (wanted, self.size()) {
             (Some(Pinning::Cpu(cpu)), ranks @ 2..) => Err(Failure::usage(format!(
@@ -43,7 +43,7 @@ impl Nodes {
         }
     }
 
-    /// The CPU for the reader threads of this rank, if there are CPUs beside the CPUs of the ranks.
+    /// Returns a CPU for reader threads. `None` if the ranks use all CPUs.
     pub fn reader_cpu(
         &self,
         pins: (Option<usize>, Option<usize>),
@@ -57,7 +57,7 @@ impl Nodes {
         }
     }
 
-    /// A warning about ranks that disturb each other.
+    /// Warns about ranks that disturb each other.
     pub fn crowding(&self, ranks: &[Rank]) -> Option<String> {
         let mut seen: Vec<(&str, usize)> = Vec::new();
         let mut crowded: Vec<&str> = Vec::new();
@@ -103,7 +103,7 @@ mod tests {
         );
         let reader =
             |names: [&str; 4], rank| nodes(names, rank).reader_cpu((Some(0), Some(9)), &allowed);
-        // Five CPUs are too few for three ranks and their readers.
+        // Three ranks with a reader each need six CPUs, and the node has five.
         assert_eq!(reader(["a", "b", "a", "a"], 3), Some(9));
         assert_eq!(reader(["a", "b", "a", "b"], 2), Some(3));
         assert_eq!(reader(["a", "b", "a", "b"], 3), Some(3));
@@ -128,7 +128,7 @@ mod tests {
             nodes(names, 0).crowding(&ranks)
         };
         assert_eq!(crowding(["a", "a", "b"], [Some(0), Some(1), Some(0)]), None);
-        // Two nodes have one name.
+        // Two different nodes have the name `a`.
         assert_eq!(crowding(["a 1", "a 2", "b"], [Some(0); 3]), None);
         let warning = crowding(["a", "b", "b"], [Some(0); 3]).unwrap();
         assert!(warning.starts_with("ranks on b share CPUs"));

@@ -13,20 +13,20 @@ use super::launch::Launch;
 use super::nodes::Nodes;
 use crate::failure::Failure;
 
-/// The ranks of this run, seen by one of them.
+/// All ranks of the run, from the view of one rank.
 pub struct Team {
-    /// The connection between the ranks. Dropping the connection ends MPI.
+    /// Dropping the group finalizes MPI.
     pub group: Box<dyn Group>,
     pub nodes: Nodes,
 }
 
 impl Team {
-    /// All ranks, if a launcher started several.
+    /// Returns `None` if no launcher started several ranks.
     ///
     /// # Errors
     ///
-    /// Several ranks need MPI. A build without MPI, or with another MPI than the launcher's, would make unrelated runs, one
-    /// for each rank.
+    /// The function fails if several ranks were started and this build has no MPI, or has another MPI than the
+    /// launcher. Each rank would be a run without connection to the other ranks.
     pub fn join() -> Result<Option<Team>, Failure> {
         let launch = Launch::from_environment().filter(|launch| launch.size > 1);
         launch.map(|launch| Team::new(joined(launch)?)).transpose()
@@ -39,7 +39,7 @@ impl Team {
                 group.size()
             )));
         }
-        // On Linux, this ID is random at each start. Elsewhere, a node is known by its name alone.
+        // Linux generates a random boot ID at each start. On other systems, the name identifies the node.
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
         let nodes = gathered(&*group, &format!("{}\n{boot}", host_name()));
         let nodes = Nodes {
@@ -53,7 +53,7 @@ impl Team {
         self.group.rank()
     }
 
-    /// Whether this is rank 0, which speaks for all.
+    /// Rank 0 prints and saves for all ranks.
     pub fn is_first(&self) -> bool {
         self.rank() == 0
     }
@@ -63,7 +63,7 @@ impl Team {
         node.lines().next().unwrap_or_default()
     }
 
-    /// All ranks, each with the machine that it runs on. Empty on ranks other than rank 0.
+    /// Returns each rank with its machine. The list is empty on all ranks except rank 0.
     pub fn ranks(&self, machine: &Host) -> Vec<Rank> {
         let own = Rank {
             rank: self.rank(),
@@ -80,29 +80,28 @@ impl Team {
         shared(&*self.group, value)
     }
 
-    /// Returns `outcome` if it is `Ok` on every rank. Otherwise rank 0 learns which ranks failed, and the other ranks learn
-    /// that a rank failed.
+    /// Returns `outcome` if all ranks have `Ok`. After a failure, rank 0 gets the list of failed ranks. Each other
+    /// rank gets an error without the list.
     pub fn agree<T>(&self, outcome: Result<T, Failure>) -> Result<T, Failure> {
         let own_code = outcome.as_ref().err().map(|failure| failure.code);
         let outcome = outcome.map_err(|failure| format!("{:#}", failure.error));
         agree(&*self.group, self.host(), outcome).map_err(|error| {
             let failure = match &error {
-                // All ranks failed for the same reason, for example an option that all ranks were given.
+                // An option that all ranks received is an example of a common reason.
                 MeasureError::Ranks(failed) if self.is_same_for_all(failed) => {
                     Failure::from(anyhow::anyhow!("{}", failed[0].message))
                 }
                 _ => Failure::from(error),
             };
             Failure {
-                // Rank 0 fails for all ranks. If another rank ended with an error, the launcher would kill rank 0
-                // before rank 0 has said why.
+                // Rank 0 reports the failure. The other ranks exit with 0, because a launcher kills all ranks after a
+                // nonzero exit status.
                 code: if self.is_first() { own_code.unwrap_or(1) } else { 0 },
                 ..failure
             }
         })
     }
 
-    /// Whether every rank failed, and all for the same reason.
     fn is_same_for_all(&self, failed: &[RankFailure]) -> bool {
         failed.len() == self.group.size() as usize
             && failed.iter().all(|one| one.message == failed[0].message)

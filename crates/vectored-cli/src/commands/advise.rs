@@ -26,24 +26,24 @@ use crate::proof::{Input, Ran, proof};
 use crate::results_store::{ResultKind, ResultName, Store, paths, time_of};
 use crate::strace;
 
-/// The most findings that a page shows. The JSON has all findings.
+/// The largest number of findings on a web page. The JSON has all findings.
 const PAGE_TOP: usize = 100;
 
-/// Runs the command. Wrong usage is reported before a command runs or a log is read.
+/// Usage errors are reported before a command runs or a log is read.
 pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
     let notes = Notes {
         quiet: args.saving.quiet,
     };
     let is_watch = !args.pid.is_empty() || args.cgroup.is_some();
     if args.trace.is_empty() && args.command.is_empty() && args.merge.is_empty() && !is_watch {
-        // The error of clap would ask for a log only.
+        // The message of clap would ask for a log only.
         return Err(Failure::usage(
             "nothing to analyse: name a log of strace (vectored advise LOG), a command to run (vectored advise -- \
              COMMAND), or a running process (vectored advise -p PID)",
         ));
     }
     let mut outputs = Outputs::check(&args.output, &inputs(args)?)?;
-    // Standard output belongs to the command, unless `--output` is given.
+    // Without `--output`, standard output belongs to the command.
     outputs.is_aside = !args.command.is_empty() && args.output.output.is_none();
     let costs = match &args.costs {
         Some(name) => Costs::Saved(Box::new(name.load_as()?), name.in_words()),
@@ -65,19 +65,19 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
     };
     let json = json(&advisory);
     let kept = store.save(ResultKind::Advise, &advisory.started_at, &json);
-    // Show the result even if saving failed, and print its path even if showing failed.
+    // The result is shown even if saving failed. The path is printed even if showing failed.
     let shown = show(&outputs, args, (&advisory, &ran), baseline.as_ref(), &json);
     notes.saved(&kept?);
     shown?;
     Ok(ExitCode::from(code))
 }
 
-/// `is_live`: calls come from programs in the kernel, so the times of the calls are true.
+/// With `is_live`, BPF programs report the calls, so the times of the calls are accurate.
 fn options(args: &AdviseArgs, is_live: bool) -> Options {
     Options {
         max_delay_ns: u64::try_from(args.max_delay.as_nanos()).unwrap_or(u64::MAX),
         buffer_bytes: args.buffer,
-        // A run here traces all calls that can matter.
+        // For a command that runs here, all relevant calls are traced.
         shows_all: args.trace.is_empty(),
         deflates: !is_live,
         look: Some(look),
@@ -99,7 +99,7 @@ fn observed(args: &AdviseArgs, notes: &Notes) -> Result<(Observed, u8), Failure>
     Ok((observed, 0))
 }
 
-/// Runs the command: watched by programs in the kernel if they may be attached, or else under strace.
+/// Watches the command by BPF programs. If the kernel refuses BPF programs, strace watches the command.
 fn run_command(args: &AdviseArgs, notes: &Notes) -> Result<(Observed, u8), Failure> {
     strace::find(&args.command[0])?;
     let source = if args.live { Some(Source::Live) } else { args.source };
@@ -160,8 +160,8 @@ fn run_under_strace(
     Ok((observed, end))
 }
 
-/// The outer error is an error of the command. The inner error says why programs cannot be attached; then the command
-/// did not run.
+/// The outer error comes from the command. The inner error is the reason why no BPF program can be attached. After an
+/// inner error, the command has not run.
 fn run_live(
     args: &AdviseArgs,
     signals: &CommandSignals,

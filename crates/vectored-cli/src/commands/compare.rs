@@ -68,7 +68,7 @@ fn show_machines(args: &CompareArgs, outputs: &Outputs) -> Result<ExitCode, Fail
     }
     let document = report::machines_document(&by_reference(&runs));
     outputs.print(&document, "", || csv_of(&by_reference(&runs)))?;
-    // Each machine in full stands below the comparison.
+    // Below the comparison, the document shows each machine in full.
     let runs = runs.iter().map(report::measured);
     outputs.write_page(&[document].into_iter().chain(runs).collect::<Vec<_>>())?;
     Ok(ExitCode::SUCCESS)
@@ -155,8 +155,8 @@ fn load(names: &[ResultName]) -> Result<Vec<Results>, Failure> {
     names.iter().map(ResultName::load_as).collect()
 }
 
-/// Refuses a run that is named twice. On one side, the run would count as two runs without variation. A run on both
-/// sides would be compared with itself.
+/// Refuses a run that is named twice. Two copies on one side would show no variation. A copy on each side would show
+/// no difference.
 fn each_once<R: PartialEq>(args: &CompareArgs, made_by: &str, runs: &[&R]) -> Result<(), Failure> {
     let names: Vec<&ResultName> = args.result.iter().chain(&args.against).collect();
     for (index, run) in runs.iter().enumerate() {

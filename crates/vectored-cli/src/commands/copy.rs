@@ -17,15 +17,14 @@ use crate::args::{CopyArgs, CopyWith};
 use crate::copying::{CopyProgress, HolesError, Input, Output, copy_with_holes, is_file, is_shown};
 use crate::failure::Failure;
 
-/// The size that a pipe gets. A larger pipe would take more of the 64 MiB that a user's pipes may have, and would save no
-/// more time.
+/// The size of the pipe for splice(2). All pipes of a user may have at most 64 MiB. A larger pipe saves no more time.
 const PIPE_BYTES: usize = 256 << 10;
 
 const OTHER_TECHNIQUE: &str = "; choose another --technique";
 
 pub fn run(args: &CopyArgs) -> Result<ExitCode, Failure> {
     let technique = technique(args)?;
-    // Without a handler, a file-size limit would kill the program. With a handler, the write fails with EFBIG.
+    // The default action of SIGXFSZ kills the program. With a handler, write(2) fails with EFBIG.
     flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))
         .context("cannot watch for signals")?;
     let from = Input::open(args.from.as_deref())?;
@@ -46,7 +45,7 @@ pub fn run(args: &CopyArgs) -> Result<ExitCode, Failure> {
         Ok(done) => done,
         Err(error) => {
             to.cut_after_failure();
-            // If the reader has gone, there is no error.
+            // A reader that has closed the output is not an error.
             return error.map_or(Ok(ExitCode::SUCCESS), Err);
         }
     };
@@ -74,7 +73,7 @@ fn technique(args: &CopyArgs) -> Result<Option<Technique>, Failure> {
     Ok(technique)
 }
 
-/// Copies. The error is `None` if the reader has gone.
+/// Returns the error `None` if the reader has closed the output.
 fn copied(
     args: &CopyArgs,
     technique: Option<Technique>,
@@ -83,14 +82,14 @@ fn copied(
 ) -> Result<Copied, Option<Failure>> {
     let (before, uncut) = (Cell::new(0), Cell::new(None));
     let mut progress = is_shown(args.quiet).then(|| CopyProgress::new(from.bytes_left()));
-    // Without progress no clock is read between calls.
+    // Without a callback, the copy reads no clock between calls.
     let is_heard = progress.is_some() || to.has_old_bytes();
     let mut hear = |bytes| {
         let bytes = before.get() + bytes;
         if let Some(progress) = &mut progress {
             progress.hear(bytes);
         }
-        // The callback is also called before any byte was written.
+        // The library calls this function before the first byte is written.
         let cut = if bytes > 0 { to.cut_old_bytes(bytes) } else { Ok(()) };
         match cut {
             Ok(()) => ControlFlow::Continue(()),
@@ -123,13 +122,13 @@ fn copied(
     })
 }
 
-/// The [`failure`] of a copy, unless the reader has gone.
+/// Returns `None` if the reader has closed the output.
 fn unless_gone(from: &Input, to: &Output, before: u64, error: &CopyError) -> Option<Failure> {
     let is_gone = error.side() == Some(Side::Output) && error.kind() == io::ErrorKind::BrokenPipe;
     (!is_gone).then(|| failure(&from.name, &to.name, before, error))
 }
 
-/// The failure of a copy after `before` bytes and the bytes that the error counts.
+/// `before` is the number of bytes that were copied before the bytes of `error`.
 fn failure(from: &str, to: &str, before: u64, error: &CopyError) -> Failure {
     let cause = error.io_error();
     let what = match error.side() {
@@ -138,7 +137,8 @@ fn failure(from: &str, to: &str, before: u64, error: &CopyError) -> Failure {
         _ => format!("cannot copy {from} to {to}"),
     };
     let remedy = if error.side().is_none() { OTHER_TECHNIQUE } else { "" };
-    // An error of usage: both ends are one file, a socket keeps messages apart, or the technique does not suit.
+    // Examples of usage errors: both ends are one file, a socket keeps message boundaries, or the technique does not
+    // suit.
     if error.kind() == io::ErrorKind::InvalidInput && error.raw_os_error().is_none() {
         return Failure::usage(format!("{what}: {cause}{remedy}"));
     }
@@ -148,7 +148,7 @@ fn failure(from: &str, to: &str, before: u64, error: &CopyError) -> Failure {
 }
 
 fn copied_by_stdio(from: &Input, to: &Output) -> Result<(u64, String), Option<Failure>> {
-    // A copy of nothing has the checks of every other copy.
+    // A copy of 0 bytes makes all checks of a copy.
     let checked = Options::new().limit(0).copy(from.fd(), to.fd());
     checked.map_err(|error| unless_gone(from, to, 0, &error))?;
     match copy_characters(from.fd(), to.fd()) {
@@ -161,8 +161,8 @@ fn copied_by_stdio(from: &Input, to: &Output) -> Result<(u64, String), Option<Fa
     }
 }
 
-/// For example `103316352 bytes, 25224 reads`, which `vectored reproduce` reads. If several techniques copied, the
-/// share of each follows.
+/// For example `103316352 bytes, 25224 reads`, which `vectored reproduce` parses. If several techniques copied, the
+/// text has the bytes of each technique.
 fn in_words(copied: Copied) -> String {
     let techniques = [
         (Technique::ReadWrite, "reading and writing"),

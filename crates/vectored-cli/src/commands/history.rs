@@ -45,7 +45,6 @@ fn show<R: Serialize>(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Shows the saved results of `vectored versus` in which `command` is one of the new commands.
 fn of_command(command: &str, outputs: &Outputs) -> Result<ExitCode, Failure> {
     let directory =
         results_directory().map_err(|why| Failure::usage(format!("no saved results: {why}")))?;
@@ -91,10 +90,10 @@ fn heading(count: usize, directory: &Path) -> String {
 
 #[derive(Serialize)]
 struct Entry {
-    /// The name that other commands accept.
+    /// The name that `vectored report` and `vectored compare` accept.
     name: String,
     path: String,
-    /// Fields of the content; null if the file could not be read.
+    /// The fields that the file has. `None` if the file could not be read.
     found: Option<Value>,
     #[serde(skip)]
     words: String,
@@ -109,7 +108,7 @@ fn entry(kind: ResultKind, age: usize, path: PathBuf) -> Entry {
         Ok((saved, all))
     });
     let name = ResultName::Recent(Some(kind), age).in_words();
-    // JSON holds only UTF-8: other bytes of a path are replaced.
+    // JSON strings are UTF-8, so invalid bytes of a path are replaced.
     let path = path.display().to_string();
     match saved {
         Ok((saved, all)) => Entry {
@@ -132,7 +131,7 @@ fn entry(kind: ResultKind, age: usize, path: PathBuf) -> Entry {
     }
 }
 
-/// `2026-01-01T00:00:00Z, host, 6.18.0, 51 cells on file, pipe, unix in 17.9 s`.
+/// For example `2026-01-01T00:00:00Z, host, 6.18.0, 51 cells on file, pipe, unix in 17.9 s`.
 fn words(saved: &Saved, all: &Value) -> String {
     let what = match saved {
         Saved::Results(of) if of.cells.is_empty() => "no cells".to_owned(),
@@ -191,7 +190,7 @@ fn document(entries: &[Entry], heading: &str) -> Document {
     Document {
         title: "Saved results".into(),
         answer: vec![Block::Sentence(Sentence::toned(Tone::Plain, heading))],
-        // The newest is last: a long list scrolls the first lines away.
+        // The newest result is last, because a long list scrolls the first lines off the screen.
         body: entries.iter().rev().map(sentence).collect(),
         ..Document::default()
     }

@@ -14,7 +14,7 @@ use crate::commands::outputs::Outputs;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 
-/// Runs the command. A signal takes effect at the end, after less than a second.
+/// A signal takes effect at the end, after less than a second.
 pub fn run(args: &HostArgs) -> Result<ExitCode, Failure> {
     let outputs = Outputs::check(&args.output, &[])?;
     let interrupt = Interrupt::watch()?;

@@ -23,7 +23,7 @@ pub fn run(args: &ManArgs) -> Result<ExitCode, Failure> {
     program.build();
     let command = match args.subcommand.as_deref() {
         None => &program,
-        // The name of the page is accepted as well.
+        // The argument may also be the full name of a page.
         Some(name) => program
             .find_subcommand(name.trim_start_matches("vectored-"))
             .ok_or_else(|| {
@@ -49,7 +49,7 @@ fn show(page: &Man) -> Result<ExitCode, Failure> {
     let path = page
         .generate_to(directory.path())
         .context("cannot write the page to a temporary file")?;
-    // A name with a slash is a file and not the name of a page.
+    // man(1) takes an argument with a slash as a file.
     let status = Command::new("man").arg(&path).status().map_err(|error| {
         anyhow::anyhow!(
             "cannot run man: {error}; 'vectored help' has the same text, and 'vectored man | cat' \

@@ -1,4 +1,4 @@
-//! The subcommands, each in a file of its own.
+//! The subcommands, with a file for each subcommand.
 
 #[cfg(unix)]
 pub mod advise;

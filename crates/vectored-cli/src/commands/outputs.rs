@@ -1,4 +1,4 @@
-//! The outputs that [`OutputArgs`] name. A result is written to these outputs.
+//! Writes a result to the outputs of [`OutputArgs`].
 
 use std::path::PathBuf;
 
@@ -11,16 +11,16 @@ use crate::terminal::{Screen, print, print_aside};
 
 pub struct Outputs {
     format: Format,
-    /// `None` is a standard stream.
+    /// `None` means a standard stream.
     file: Option<OutputFile>,
     page: Option<OutputFile>,
-    /// Whether the result goes to standard error, because standard output belongs to the command that is run.
+    /// Whether the result goes to standard error because a command uses standard output.
     pub is_aside: bool,
     pub details: bool,
 }
 
 impl Outputs {
-    /// Checks both files. The files must differ from each other and from `inputs`.
+    /// Checks that both files can be written, and that they differ from each other and from `inputs`.
     pub fn check(args: &OutputArgs, inputs: &[PathBuf]) -> Result<Self, Failure> {
         let check = |name: Option<&PathBuf>, option| {
             name.map(|name| OutputFile::check(name, option)).transpose()

@@ -45,7 +45,7 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// One document for each result; several runs of measure are first shown beside each other.
+/// Several results of `measure` are also compared in a first document.
 fn documents(saved: &[&Saved]) -> Vec<Document> {
     let runs = saved.iter().filter_map(|one| match one {
         Saved::Results(results) => Some(&**results),
@@ -62,7 +62,7 @@ fn each(saved: &[&Saved], render: impl Fn(&Document) -> String) -> String {
     texts.join("\n")
 }
 
-/// CSV of results of one command: columns differ between commands.
+/// All results must be of one subcommand, because the columns differ between subcommands.
 fn csv(saved: &[&Saved]) -> Result<String, Failure> {
     Saved::csv(saved).ok_or_else(|| {
         let kinds = ResultKind::ALL.map(|kind| format!("`vectored {}`", kind.command()));

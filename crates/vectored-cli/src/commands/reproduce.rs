@@ -88,7 +88,7 @@ pub fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
     };
     let saved_form = json(&results);
     let saved = store.save(ResultKind::Reproduce, &results.started_at, &saved_form);
-    // Show the result even if saving failed, and print its path even if showing failed.
+    // The result is shown even if saving failed. The path is printed even if showing failed.
     let shown = outputs.show(&document(&results), &saved_form, || csv_of(&[&results]));
     if !results.complete && failure.is_none() {
         notes.note(&stopped(&results, plans.len()));
@@ -103,7 +103,6 @@ pub fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
         .map_or(ExitCode::SUCCESS, ExitCode::from))
 }
 
-/// The names of the experiments, what each does, and how to run one or all.
 fn listed() -> String {
     let program = Cli::command();
     let reproduce = program.find_subcommand("reproduce");
@@ -117,7 +116,7 @@ fn listed() -> String {
     text + "\nvectored reproduce apue-14.28 runs one.\nvectored reproduce all --quick runs all, at a reduced size.\n"
 }
 
-/// Refuses to run as several ranks: the published experiments ran in one process.
+/// The published experiments ran in one process.
 fn refuse_ranks(launch: Option<Launch>) -> Result<(), Failure> {
     match launch.filter(|launch| launch.size > 1) {
         None => Ok(()),
@@ -128,8 +127,8 @@ fn refuse_ranks(launch: Option<Launch>) -> Result<(), Failure> {
     }
 }
 
-/// The error, if nothing is worth showing. Either nothing was measured before the error, or wrong bytes or a failing
-/// program make all figures meaningless.
+/// Returns the error if no figure is usable. Figures are unusable if nothing was measured, bytes were wrong, or a
+/// program failed.
 fn worthless<'a>(
     experiments: &[Reproduction],
     failure: Option<&'a MeasureError>,

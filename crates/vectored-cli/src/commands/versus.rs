@@ -74,7 +74,7 @@ pub fn run(args: &VersusArgs) -> Result<ExitCode, Failure> {
     )?;
     result.host = environment.finish();
     result.elapsed_s = (began.elapsed().as_secs_f64() * 1e3).round() / 1e3;
-    // Figures of commands that failed or do different things decide nothing.
+    // If a command failed or the commands do different things, the figures decide nothing.
     let verdict = verdict(args, &result);
     if verdict.is_ok() {
         let limits = Limits {
@@ -91,7 +91,7 @@ pub fn run(args: &VersusArgs) -> Result<ExitCode, Failure> {
     }
     let json = json(&result);
     let kept = store.save(ResultKind::Versus, &result.started_at, &json);
-    // Show the result even if saving failed, and print its path even if showing failed.
+    // The result is shown even if saving failed. The path is printed even if showing failed.
     let shown = outputs.show(&document(&result), &json, || csv_of(&[&result]));
     notes.saved(&kept?);
     shown?;
@@ -135,8 +135,8 @@ fn programs(args: &VersusArgs) -> Result<Vec<Program>, Failure> {
     programs.collect()
 }
 
-/// Refuses an input that not every run can read from the begin. Opening a FIFO would wait for a writer. The bytes
-/// that one run reads from a FIFO or a terminal are missing in the next run.
+/// Refuses an input that is not a regular file. open(2) of a FIFO would block. The bytes that a run reads from a FIFO
+/// or terminal are lost for the next run.
 fn check_input(input: &Path) -> Result<(), Failure> {
     let opened = match fs::metadata(input) {
         Ok(found) if !found.is_file() => Err(io::Error::other(
@@ -149,7 +149,7 @@ fn check_input(input: &Path) -> Result<(), Failure> {
     })
 }
 
-/// The commit of the repository of this folder. `None` without a repository or git.
+/// Returns the commit of the working directory. `None` without a repository or without git.
 fn commit() -> Option<String> {
     let mut git = Command::new("git");
     git.args(["describe", "--always", "--dirty"]);

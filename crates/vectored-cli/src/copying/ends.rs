@@ -1,4 +1,4 @@
-//! The input and the output of a copy, by their names.
+//! The named input and output of a copy.
 
 use std::cell::Cell;
 use std::fs::{self, File, Metadata};
@@ -20,14 +20,14 @@ use crate::failure::Failure;
 const WHAT_IS_COPIED: &str = "only files, pipes, sockets and devices can be copied";
 
 pub struct Input {
-    /// The name in `cannot read NAME`.
+    /// The name in the message `cannot read NAME`.
     pub name: String,
     file: Option<File>,
     metadata: Option<Metadata>,
 }
 
 impl Input {
-    /// Opens a file. Without a name, or for `-`, takes standard input.
+    /// `None` and `-` mean standard input.
     pub fn open(path: Option<&Path>) -> Result<Self, Failure> {
         let Some(path) = named(path) else {
             let name = "standard input".to_owned();
@@ -59,21 +59,20 @@ impl Input {
     }
 
     pub fn fd(&self) -> BorrowedFd<'_> {
-        // The handle of standard input has no lifetime of its own.
         match &self.file {
             Some(file) => file.as_fd(),
             None => rustix::stdio::stdin(),
         }
     }
 
-    /// The number of bytes of a file from its position on.
+    /// Returns the number of bytes from the position to the end of a file.
     pub fn bytes_left(&self) -> Option<u64> {
         let file = self.metadata.as_ref().filter(|found| found.is_file())?;
         let position = rustix::fs::tell(self.fd()).ok()?;
         Some(file.len().saturating_sub(position))
     }
 
-    /// The mode, before the umask, of a new file with the bytes of the input.
+    /// The mode of a new output file before the umask is applied.
     fn mode(&self) -> u32 {
         match &self.metadata {
             Some(found) if found.is_file() => found.mode() & 0o777,
@@ -88,12 +87,12 @@ impl Input {
 }
 
 pub struct Output {
-    /// The name in `cannot write to NAME`.
+    /// The name in the message `cannot write to NAME`.
     pub name: String,
     kind: Kind,
-    /// Whether a file still has its old bytes. They are cut off once the copy has begun.
+    /// Whether the file still has its old bytes. The copy cuts off these bytes after its start.
     has_old_bytes: Cell<bool>,
-    /// The directory of a new file, to synchronise its name.
+    /// The directory of a new file, which `--sync` must also sync.
     directory: Option<File>,
 }
 
@@ -104,8 +103,8 @@ enum Kind {
 }
 
 impl Output {
-    /// Makes or opens a file. Without a name, or for `-`, takes standard output. An existing file is not changed.
-    /// `check` may refuse a copy to a new file before the file is made.
+    /// Creates or opens the output. `None` and `-` mean standard output. An existing file is not changed here.
+    /// `check` runs before a new file is created and may refuse the copy.
     pub fn open(
         path: Option<&Path>,
         from: &Input,
@@ -159,7 +158,7 @@ impl Output {
         Ok(())
     }
 
-    /// Opens a file that exists. A regular file and a block device are overwritten.
+    /// Only regular files and block devices are overwritten with `force`.
     fn open_present(&mut self, path: &Path, from: &Input, force: bool) -> Result<(), Failure> {
         let name = &self.name;
         let cannot = |error| cannot_open(name, &error);
@@ -180,7 +179,7 @@ impl Output {
         }
         let file = File::options().write(true).open(path).map_err(cannot)?;
         let opened = file.metadata().map_err(cannot)?;
-        // The path may have become another file since.
+        // The path may name another file than before open(2).
         if opened.is_file() && from.is(&opened) {
             return Err(same());
         }
@@ -189,7 +188,8 @@ impl Output {
         Ok(())
     }
 
-    /// Before anything is copied, refuses an output that fsync(2) refuses. A file is not tried: a sync may take long.
+    /// Before the copy, refuses an output that fsync(2) cannot sync. A file is not tried, because fsync(2) may take
+    /// long.
     fn check_sync(&self) -> Result<(), Failure> {
         let found =
             fstat(self.fd()).map(|found| rustix::fs::FileType::from_raw_mode(found.st_mode));
@@ -216,7 +216,7 @@ impl Output {
         self.has_old_bytes.get()
     }
 
-    /// Cuts off the old bytes behind the bytes written so far.
+    /// Cuts off the old bytes after the first `written` bytes.
     pub fn cut_old_bytes(&self, written: u64) -> io::Result<()> {
         if self.has_old_bytes() {
             retry_on_intr(|| ftruncate(self.fd(), written))?;
@@ -230,15 +230,15 @@ impl Output {
         anyhow!("cannot cut off the old bytes of {name}: {error}; remove it first").into()
     }
 
-    /// [`cut_old_bytes`](Output::cut_old_bytes) after a failure. Without a written byte, the file stays as before.
+    /// If no byte was written, the file keeps its old bytes.
     pub fn cut_after_failure(&self) {
         if let Ok(written @ 1..) = tell(self.fd()) {
             let _ = self.cut_old_bytes(written);
         }
     }
 
-    /// Keeps the file and its `written` bytes. On some file systems, only a sync or a close reports that the bytes
-    /// have no room. So standard output itself is also closed; the system may refuse to make a duplicate to close.
+    /// Keeps the file and its `written` bytes. Some file systems report missing space only at fsync(2) or close(2).
+    /// Standard output is therefore closed here. The check is omitted if the duplicate for it cannot be made.
     pub fn finish(self, written: u64, sync: bool) -> Result<(), Failure> {
         let name = &self.name;
         self.cut_old_bytes(written)

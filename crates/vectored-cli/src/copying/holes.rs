@@ -1,4 +1,4 @@
-//! A copy with the holes of its input.
+//! Copies a file with its holes.
 
 use std::cell::Cell;
 use std::io;
@@ -13,14 +13,13 @@ use super::ends::{Input, Output};
 use crate::failure::Failure;
 
 pub enum HolesError {
-    /// Holes cannot be found, or cannot be left.
+    /// Holes cannot be found in the input, or cannot be made in the output.
     Holes(Failure),
-    /// The copy of one part with data failed.
     Part(CopyError),
 }
 
-/// Copies a file up to its end. Only the parts with data are written; `before` gets the place of each part in the
-/// copy. If the file system does not say what is a hole, all is copied.
+/// Copies a file and writes only its data. `before` receives the offset of each part in the output. If the file
+/// system cannot report holes, all bytes are copied.
 pub fn copy_with_holes(
     options: Options<'_>,
     input: &Input,
@@ -50,11 +49,11 @@ pub fn copy_with_holes(
         Err(Errno::SPIPE) => 0,
         place => copy.of_input(place)?,
     };
-    // If the first read fails, old bytes are not cut off: a copy of one byte gives the error.
+    // A failed first read must not change the old bytes of the output. Copying one byte returns the read error.
     if pread(from, &mut [0], copy.start).is_err_and(|error| error != Errno::SPIPE) {
         copy.part(copy.start, 1)?;
     }
-    // Old bytes would stay where the holes are.
+    // Old bytes would remain at the places of the holes.
     copy.of_output(output.cut_old_bytes(copy.output_start))?;
     copy.finish()
 }
@@ -90,12 +89,12 @@ impl Copy<'_, '_> {
             let data = match seek(from, SeekFrom::Data(at)) {
                 Ok(data) => data,
                 Err(error) => {
-                    // Bytes appended or cut off meanwhile are no hole.
+                    // The length may have changed since the start. The hole ends at the smaller length.
                     let end = self.of_input(length(from))?.min(before);
                     if error == Errno::NXIO && end > at && self.may_end_in_a_hole()? {
                         at = end;
                     }
-                    // A read finds the end: files of /proc have a size of 0.
+                    // A file of /proc has the size 0, so only read(2) finds the end.
                     break;
                 }
             };
@@ -104,7 +103,8 @@ impl Copy<'_, '_> {
                 break;
             };
             at = data + self.part(data, hole - data)?;
-            // The file was cut off meanwhile, or is shorter than its size says, like files of /sys.
+            // The file was truncated during the copy, or is shorter than its reported size. Files of /sys are
+            // shorter.
             if at < hole {
                 break;
             }
@@ -120,19 +120,20 @@ impl Copy<'_, '_> {
         Ok(copied)
     }
 
-    /// A file that has blocks cannot be one hole: some file systems report a hole for data that was not written yet.
+    /// Some file systems report a hole for data that is not written back yet. A file with allocated blocks is
+    /// therefore not taken as a single hole.
     fn may_end_in_a_hole(&self) -> Result<bool, HolesError> {
         let has_data = self.copied.is_some_and(|copied| copied.bytes > 0);
         let found = self.of_input(fstat(self.input.fd()))?;
         Ok(self.start > 0 || has_data || found.st_blocks == 0)
     }
 
-    /// Copies up to this many bytes from this place of the input, and returns the number of copied bytes.
+    /// Copies at most `most` bytes from the offset `at`. Returns the number of copied bytes.
     fn part(&mut self, at: u64, most: u64) -> Result<u64, HolesError> {
         let (from, to) = (self.input.fd(), self.output.fd());
         match tell(from) {
             Ok(place) if place == at => {}
-            // A file that cannot seek is copied from its position.
+            // A file without seek support is copied from its position.
             Err(Errno::SPIPE) => {}
             place => drop(self.of_input(place.and_then(|_| seek(from, SeekFrom::Start(at))))?),
         }

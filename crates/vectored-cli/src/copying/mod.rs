@@ -1,4 +1,4 @@
-//! What `vectored copy` adds to the library's copy: names, files that are made, progress, holes.
+//! Adds names, new files, progress and holes to the library's copy.
 
 mod ends;
 mod holes;

@@ -7,14 +7,15 @@ use vectored_report::words;
 use crate::terminal::can_redraw;
 use crate::terminal::status_line::StatusLine;
 
-/// A shorter copy shows nothing.
+/// The progress is shown after this time.
 const FIRST_AFTER: Duration = Duration::from_secs(1);
 
 pub fn is_shown(quiet: bool) -> bool {
     !quiet && can_redraw()
 }
 
-/// A line with the bytes so far and the rate. The time left follows, or the words that the input is silent.
+/// The line has the copied bytes, the rate, and the remaining time. If the input is silent, words about the silence
+/// replace the remaining time.
 pub struct CopyProgress {
     began: Instant,
     bytes: Option<u64>,
@@ -33,7 +34,7 @@ impl CopyProgress {
         }
     }
 
-    /// Shows how many bytes were copied, and whether the input has been silent for a while.
+    /// Updates the line. Without new bytes for some time, the line says that the input is silent.
     pub fn hear(&mut self, copied: u64) {
         if copied != self.last.0 {
             self.last = (copied, Instant::now());
@@ -49,12 +50,12 @@ impl CopyProgress {
     }
 }
 
-/// `1.2 GiB of 4 GiB, 830 MiB/s, 4 s left`.
+/// For example `1.2 GiB of 4 GiB, 830 MiB/s, 4 s left`.
 fn in_words(copied: u64, all: Option<u64>, elapsed: Duration) -> String {
     let rate = copied as f64 / elapsed.as_secs_f64();
     let (so_far, per_second) = (words::memory(copied), words::memory(rate as u64));
     match all {
-        // A file can grow.
+        // The file may have grown during the copy.
         Some(all) if all >= copied && rate > 0.0 => {
             let left_s = ((all - copied) as f64 / rate).ceil();
             let all = words::memory(all);

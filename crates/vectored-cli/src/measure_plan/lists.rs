@@ -7,23 +7,23 @@ use crate::args::MeasureArgs;
 use crate::failure::Failure;
 use crate::size_lists::{List, Numbers};
 
-/// Limit on the bytes of a call of the default grid. Larger lists are left out.
+/// The largest number of bytes of a call in the default grid.
 const GRID_CALL_BYTES: usize = 4 << 20;
 
 const MAX_CALL_BYTES: usize = 64 << 20;
 
-/// The most segments of a list: `iovec`s and buffers need memory.
+/// The limit bounds the memory for `iovec`s and buffers.
 const MAX_SEGMENTS: usize = 1 << 20;
 
 const DEFAULT_COUNTS: [usize; 3] = [2, 16, 1000];
 const DEFAULT_SIZES: [usize; 6] = [16, 64, 256, 1 << 10, 4 << 10, 16 << 10];
 
-/// Sizes of `--join`. A call costs as much as copying tens of KiB, so the crossovers of `--join` lie higher.
+/// A system call costs as much as a copy of tens of KiB. The crossovers of `--join` are therefore at larger sizes.
 const JOIN_SIZES: [usize; 6] = [64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10];
 
 const COPY_SIZES: [usize; 5] = [4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20];
 
-/// Why a list is left out, if it is too long.
+/// Returns the reason if the list is too long.
 pub fn too_long(list: &List, args: &MeasureArgs) -> Option<String> {
     let most = if is_default_grid(args) { GRID_CALL_BYTES } else { MAX_CALL_BYTES };
     (list.bytes() > most).then(|| format!("more than {} in one call", words::bytes(most as u64)))
@@ -60,7 +60,7 @@ pub fn is_default_grid(args: &MeasureArgs) -> bool {
     args.mix.is_empty() && args.join.is_none() && args.segments.is_none() && args.sizes.is_none()
 }
 
-/// The lists, each once, and the option that says how long the lists are.
+/// Returns each list once, and the option that determines the length of the lists.
 fn all_lists(args: &MeasureArgs) -> (&'static str, Vec<List>) {
     let mut lists: Vec<List> = Vec::new();
     for list in args.mix.iter().flat_map(|mix| &mix.0) {

@@ -1,4 +1,4 @@
-//! The techniques that compete.
+//! Chooses the techniques that are compared.
 
 use vectored_measure::measure::{TECHNIQUES, Technique, technique, techniques};
 use vectored_report::sort;
@@ -7,7 +7,7 @@ use vectored_results::model::{Role, TechniqueName};
 use crate::args::MeasureArgs;
 use crate::failure::Failure;
 
-/// The rivals of `--join`: a call for each message, or one call.
+/// `--join` compares a call for each message with one call for all messages.
 const JOIN_RIVALS: [TechniqueName; 2] = [TechniqueName::WRITE_EACH, TechniqueName::COPY_THEN_WRITE];
 
 pub fn rivals(args: &MeasureArgs) -> Result<Vec<TechniqueName>, Failure> {
@@ -48,8 +48,8 @@ fn named_techniques(args: &MeasureArgs) -> Result<Vec<TechniqueName>, Failure> {
         )));
     }
     let is_named = |one: &Technique| args.technique.iter().any(|name| *one.name == **name);
-    // Without this reference, a winner could be slower than the call that every program can make. Windows has no vectored
-    // call for files.
+    // Without a reference, the fastest technique could be slower than a call that every program can make. Windows has
+    // no vectored call for files.
     let reference = if cfg!(windows) {
         TechniqueName::WRITE_EACH
     } else {

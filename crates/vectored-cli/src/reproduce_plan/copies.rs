@@ -9,10 +9,10 @@ use crate::args::CopiesArgs;
 use crate::failure::Failure;
 use crate::strace;
 
-/// `--quick` divides the size of the copied file by this. The smallest buffers then take a second instead of a minute.
+/// The divisor of the file size with `--quick`. The smallest buffers then take a second instead of a minute.
 const QUICK_COPY: u64 = 32;
 
-/// Default of `--min` if every write waits for the device.
+/// The default of `--min` if each write waits for the device.
 const SYNCED_MIN_BYTES: u64 = 4096;
 
 pub fn copies(of: &CopiesArgs, is_quick: bool) -> Result<CopyPlan, Failure> {
@@ -59,8 +59,7 @@ pub fn copies(of: &CopiesArgs, is_quick: bool) -> Result<CopyPlan, Failure> {
     })
 }
 
-/// The words of `--program`, without the redirections `< {input}` and `> {output}`. Fails if the program is not
-/// found.
+/// Parses `--program`, without the redirections `< {input}` and `> {output}`. Fails if the program is not found.
 fn program(typed: &str) -> Result<CopyProgram, Failure> {
     let mut rest = typed.to_owned();
     for redirection in [" < {input}", " <{input}", " > {output}", " >{output}"] {

@@ -1,4 +1,4 @@
-//! Saved results: where they are saved, how they are named, and reading them.
+//! Saves, names and reads results.
 
 mod names;
 mod saved;

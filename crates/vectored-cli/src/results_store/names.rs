@@ -1,4 +1,4 @@
-//! Names of saved results, and reading them.
+//! Finds saved results by name, and reads them.
 
 use std::cmp::Reverse;
 use std::fs;
@@ -15,17 +15,17 @@ use crate::failure::Failure;
 use crate::results_store::saved::{ResultKind, Saved};
 use crate::results_store::store::results_directory;
 
-/// Limit on the size of a result. Results have a few MB.
+/// The limit for the size of a file. Results have a few MB.
 const MAX_BYTES: u64 = 1 << 29;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ResultName {
     File(PathBuf),
-    /// A saved result of a kind, and its age: 0 is the newest. `None`: the kind that the command takes.
+    /// The kind and the age of a saved result. The newest result has the age 0. `None` means the kind that the
+    /// command takes.
     Recent(Option<ResultKind>, usize),
 }
 
-/// The newest result of the kind that the command takes.
 const LATEST: &str = "latest";
 
 impl FromStr for ResultName {
@@ -57,13 +57,13 @@ impl FromStr for ResultName {
 pub struct SavedFile {
     pub kind: ResultKind,
     pub path: PathBuf,
-    /// The time in the name, then the time of the last change. Results are ordered by both.
+    /// The time in the name, and the modification time. Results are ordered by both.
     age: (Reverse<String>, Reverse<SystemTime>),
 }
 
 impl SavedFile {
-    /// The file of this entry of a directory. `None` unless the entry has the name of a result and is a regular file:
-    /// reading a FIFO would block.
+    /// Returns `None` if the name is not the name of a result, or the file is not regular. Reading a FIFO would
+    /// block.
     fn of(entry: &fs::DirEntry) -> Option<Self> {
         let name = entry.file_name().to_string_lossy().into_owned();
         let (command, rest) = name.strip_suffix(".json")?.split_once('-')?;
@@ -72,7 +72,7 @@ impl SavedFile {
         if fs::metadata(entry.path()).is_ok_and(|metadata| !metadata.is_file()) {
             return None;
         }
-        // Names end with the time and a random number.
+        // The name ends with the time and a random number.
         let begun = rest.split('-').next().unwrap_or_default().to_owned();
         let changed = entry.metadata().and_then(|metadata| metadata.modified());
         let changed = changed.unwrap_or(SystemTime::UNIX_EPOCH);
@@ -82,7 +82,7 @@ impl SavedFile {
     }
 }
 
-/// The saved results in a directory, newest first; none if the directory does not exist.
+/// The newest file is first. The list is empty if the directory does not exist.
 pub fn saved_files(directory: &Path) -> Result<Vec<SavedFile>, Failure> {
     let cannot = || format!("cannot list '{}'", directory.display());
     let entries = match fs::read_dir(directory) {
@@ -98,7 +98,7 @@ pub fn saved_files(directory: &Path) -> Result<Vec<SavedFile>, Failure> {
 }
 
 impl ResultName {
-    /// The path of the file. `taken` is the kind that the command takes, if it takes only one kind.
+    /// `taken` is the kind that the command takes. `None` means all kinds.
     pub fn path(&self, taken: Option<ResultKind>) -> Result<PathBuf, Failure> {
         let (kind, age) = match self {
             ResultName::File(path) => return Ok(path.clone()),
@@ -138,7 +138,7 @@ impl ResultName {
         self.load_by(taken, Saved::parse)
     }
 
-    /// Reads a result of one command, and refuses results of other commands.
+    /// Refuses results of other subcommands.
     pub fn load_as<T: SavedResult>(&self) -> Result<T, Failure> {
         let mut kinds = ResultKind::ALL.into_iter();
         self.load_by(kinds.find(|kind| kind.schema() == T::SCHEMA), parse)
@@ -174,8 +174,8 @@ impl ResultName {
     }
 }
 
-/// An addition to the error for a file that does not exist: a shell passes on a pattern that no file
-/// matches.
+/// A shell passes a pattern without a match unchanged, so the missing file may be a pattern. The returned text says
+/// that.
 pub fn unmatched(path: &Path, error: &io::Error) -> &'static str {
     let name = path.as_os_str().as_encoded_bytes();
     let is_pattern = name.iter().any(|byte| b"*?".contains(byte));

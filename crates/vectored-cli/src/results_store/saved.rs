@@ -23,7 +23,7 @@ impl ResultKind {
         ResultKind::Versus,
     ];
 
-    /// The name of the subcommand: also the name of the newest result, and the begin of the names of files.
+    /// The name of the subcommand. The newest result has this name, and file names start with it.
     pub fn command(self) -> &'static str {
         match self {
             ResultKind::Measure => "measure",
@@ -43,7 +43,7 @@ impl ResultKind {
     }
 }
 
-/// A saved result; the schema tells which kind.
+/// A saved result of any kind. The schema in the file decides the kind.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Saved {
     Results(Box<Results>),
@@ -86,7 +86,7 @@ impl Saved {
         }
     }
 
-    /// CSV of results of one command. `None` for results of several commands, because their columns differ.
+    /// Returns `None` for results of several subcommands, because their columns differ.
     pub fn csv(all: &[&Saved]) -> Option<String> {
         macro_rules! of_kind {
             ($kind:ident) => {{

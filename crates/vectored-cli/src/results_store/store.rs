@@ -1,4 +1,4 @@
-//! The directory of saved results, and saving into it.
+//! The directory of saved results, and saving into the directory.
 
 use std::env;
 use std::fmt::Write as _;
@@ -15,19 +15,19 @@ use crate::results_store::saved::ResultKind;
 
 #[derive(Clone, Debug)]
 pub enum Store {
-    /// In a directory that exists and is writable.
+    /// A writable directory.
     In(PathBuf),
-    /// In this file.
+    /// A file that already has a name.
     As(PathBuf),
-    /// Nowhere, because of `--no-save`.
+    /// The option `--no-save` was given.
     Unwanted,
-    /// Nowhere, because no environment variable names a directory.
+    /// No environment variable names a directory.
     NoDirectory,
 }
 
 impl Store {
-    /// Opens the directory of saved results, unless `no_save`. The directory is created if necessary, and checked by
-    /// creating a file in it.
+    /// Opens the directory of saved results. The function creates a missing directory, and tests it by creating a
+    /// file.
     pub fn open(no_save: bool) -> Result<Self, Failure> {
         if no_save {
             return Ok(Store::Unwanted);
@@ -38,7 +38,7 @@ impl Store {
         let usable = || -> io::Result<()> {
             let mut builder = DirBuilder::new();
             builder.recursive(true);
-            // The base directory specification asks for this mode.
+            // The XDG base directory specification requires this mode.
             #[cfg(unix)]
             std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
             builder.create(&directory)?;
@@ -47,7 +47,7 @@ impl Store {
         let home_exists = || absolute_path_from(HOME.0).is_some_and(|home| home.is_dir());
         match usable() {
             Ok(()) => Ok(Store::In(directory)),
-            // The home of a service account may not exist.
+            // The home directory of a service account may not exist.
             Err(_) if absolute_path_from(STATE_HOME).is_none() && !home_exists() => {
                 Ok(Store::NoDirectory)
             }
@@ -59,8 +59,8 @@ impl Store {
         }
     }
 
-    /// Saves a result of a command. In a directory, the file gets a new name with the time. A file that was named
-    /// before is replaced atomically. Returns where the result is.
+    /// Saves a result and returns its place. In a directory, the new file name contains the time. A file that already
+    /// has a name is replaced atomically.
     pub fn save(&self, kind: ResultKind, started_at: &str, json: &str) -> anyhow::Result<Store> {
         match self {
             Store::In(directory) => {
@@ -82,7 +82,7 @@ impl Store {
         }
     }
 
-    /// Removes a saved result whose figures cannot be trusted.
+    /// For results whose figures are wrong.
     pub fn discard(&self) -> anyhow::Result<()> {
         let Store::As(path) = self else { return Ok(()) };
         match fs::remove_file(path) {
@@ -93,8 +93,7 @@ impl Store {
     }
 }
 
-/// The absolute path in an environment variable. The XDG base directory specification requires that
-/// relative paths are ignored.
+/// The XDG base directory specification requires that relative paths are ignored.
 fn absolute_path_from(variable: &str) -> Option<PathBuf> {
     let path = env::var_os(variable).map(PathBuf::from);
     path.filter(|path| path.is_absolute())
@@ -123,7 +122,7 @@ pub fn results_directory() -> Result<PathBuf, String> {
     })
 }
 
-/// The time of a result, in UTC: `2026-11-27T12:00:00Z`.
+/// The format is `2026-11-27T12:00:00Z`, in UTC.
 pub fn time_of(time: SystemTime) -> anyhow::Result<String> {
     let mut text = String::new();
     let is_known = time >= SystemTime::UNIX_EPOCH

@@ -1,4 +1,4 @@
-//! A line on standard error that is drawn again and again.
+//! A line on standard error that is redrawn in place.
 
 use std::cell::{Cell, RefCell};
 use std::io::{self, Write as _};
@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use super::columns_of;
 
-/// The shortest time between two drawings: a terminal takes time for each drawing, and nobody reads faster.
+/// The shortest interval between two drawings. Each drawing takes time in the terminal.
 const EVERY: Duration = Duration::from_millis(50);
 
 const USUAL_COLUMNS: usize = 80;
 
-/// The line. Dropping the value clears the line.
+/// Dropping the value clears the line.
 pub struct StatusLine {
     is_shown: bool,
     drawn_at: Cell<Option<Instant>>,
@@ -19,7 +19,7 @@ pub struct StatusLine {
 }
 
 impl StatusLine {
-    /// An empty line. Without `is_shown`, the line stays empty.
+    /// If `is_shown` is false, the line stays empty.
     pub fn new(is_shown: bool) -> Self {
         StatusLine {
             is_shown,
@@ -28,7 +28,8 @@ impl StatusLine {
         }
     }
 
-    /// Draws what `text` returns for a number of columns. Without `at_once`, nothing is drawn shortly after the last time.
+    /// `text` gets the number of columns. Without `at_once`, nothing is drawn within [`EVERY`] after the last
+    /// drawing.
     pub fn show(&self, at_once: bool, text: impl FnOnce(usize) -> String) {
         let is_recent = self.drawn_at.get().is_some_and(|at| at.elapsed() < EVERY);
         if !self.is_shown || (is_recent && !at_once) {
@@ -38,7 +39,7 @@ impl StatusLine {
             0 => USUAL_COLUMNS,
             columns => columns,
         };
-        // In the last column some terminals begin the next line.
+        // Some terminals wrap the line after the last column is filled.
         let columns = columns - 1;
         let line: String = text(columns).chars().take(columns).collect();
         draw(&line);
@@ -67,7 +68,7 @@ impl Drop for StatusLine {
     }
 }
 
-/// Replaces the line. A terminal that is gone is no reason to fail.
+/// Errors are ignored, because the terminal may be closed.
 fn draw(line: &str) {
     let _ = io::stderr().write_all(format!("\r{line}\x1b[K").as_bytes());
 }

@@ -1,4 +1,4 @@
-//! An earlier result that a comparison goes on from, by `--add`.
+//! Checks the earlier result that `--add` continues.
 
 use std::iter;
 
@@ -7,7 +7,7 @@ use vectored_versus::model::{Run, RunOptions, Versus};
 
 use super::observed::sums;
 
-/// Why the rounds of the two results cannot be put together, as far as that is known before any command runs.
+/// Returns the reason why the rounds cannot be combined. Only facts that are known before the first run are compared.
 pub fn differs(earlier: &Versus, now: &Versus, host: &Host) -> Option<&'static str> {
     let commands =
         |of: &Versus| -> Vec<String> { of.sides().map(|side| side.command.clone()).collect() };
@@ -30,8 +30,7 @@ pub fn differs(earlier: &Versus, now: &Versus, host: &Host) -> Option<&'static s
     }
 }
 
-/// Whether the commands ran files of other contents than in the earlier result. Without a trace, the files that the
-/// commands ran are unknown.
+/// Returns whether the contents of the files differ from the earlier result. Without a trace, the files are unknown.
 pub fn other_files(earlier: &Versus, now: &Versus) -> bool {
     let mut pairs = iter::zip(earlier.sides(), now.sides());
     pairs.any(|(one, other)| other.files.is_empty() || sums(one) != sums(other))

@@ -1,4 +1,4 @@
-//! Runs the commands of `vectored versus`: counted runs under strace, then timed runs in rounds.
+//! Runs the commands of `vectored versus`: counted runs under strace, and timed runs in rounds.
 
 mod earlier;
 mod observed;

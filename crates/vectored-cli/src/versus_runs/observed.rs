@@ -1,4 +1,4 @@
-//! The commands, and runs whose calls are counted and whose outputs are kept.
+//! The commands, and counted runs with their outputs.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -21,18 +21,17 @@ use crate::args::VersusArgs;
 use crate::failure::Failure;
 use crate::strace::{self, log_pipe, path_of, stack_tracer, tracer};
 
-/// The most varying lines that are named. Further lines are only counted.
+/// The largest number of varying lines that a message names.
 const NAMED_LINES: usize = 5;
 
 pub struct Program {
-    /// `old`, `new` or `new 2`.
     pub name: String,
     pub typed: String,
     pub words: Vec<String>,
 }
 
 impl Program {
-    /// Splits a command, or hands the command to a shell. Looks for the program.
+    /// With `shell`, the shell gets the command as one word.
     pub fn new(name: String, typed: &str, shell: Option<&str>) -> Result<Self, Failure> {
         let words = match shell {
             Some(shell) => vec![shell.to_owned(), "-c".to_owned(), typed.to_owned()],
@@ -47,7 +46,8 @@ impl Program {
         })
     }
 
-    /// The files that the command names, also in words for a shell. The paths are canonical.
+    /// Returns canonical paths of the files that the command names. With a shell, the words of the shell command are
+    /// searched.
     fn named(&self) -> Vec<PathBuf> {
         let words = self.typed.split(|c: char| " \t\n'\"|<>;&()".contains(c));
         let words = words.chain(self.words.iter().map(String::as_str));
@@ -57,7 +57,7 @@ impl Program {
     }
 }
 
-/// A command with these words and input. The outputs of the command are discarded.
+/// The outputs of the command go to `/dev/null`.
 pub fn command(words: &[String], input: Option<&PathBuf>) -> io::Result<Command> {
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]);
@@ -72,7 +72,7 @@ pub fn command(words: &[String], input: Option<&PathBuf>) -> io::Result<Command>
 pub fn discarded(stdout: Stdout) -> io::Result<Stdio> {
     Ok(match stdout {
         Stdout::Null => Stdio::null(),
-        // A file without a name is gone with the last descriptor.
+        // A file without a name disappears with its last descriptor.
         Stdout::File => tempfile::tempfile()?.into(),
         Stdout::Pipe => {
             let (mut reader, writer) = io::pipe()?;
@@ -87,7 +87,7 @@ pub fn discarded(stdout: Stdout) -> io::Result<Stdio> {
 
 pub struct Observed {
     pub status: ExitStatus,
-    /// Standard output, standard error and the files of `--same`, with their names.
+    /// Standard output, standard error, and the files of `--same`, each with its name.
     outputs: Vec<(String, State)>,
     /// `None` if calls cannot be counted.
     pub counter: Option<Counter>,
@@ -95,7 +95,7 @@ pub struct Observed {
 
 enum State {
     Missing,
-    /// The run has not changed the file.
+    /// The run did not change the file.
     Untouched,
     Written(Captured),
 }
@@ -121,7 +121,7 @@ fn failed(error: io::Error) -> RunError {
     )
 }
 
-/// One run of a program by `run`, which returns how it ended.
+/// `run` runs the program and returns its end.
 pub fn observe(
     program: &Program,
     args: &VersusArgs,
@@ -154,7 +154,7 @@ pub fn observe(
         let (log, writer) = log.unzip();
         let counter = scope.spawn(|| log.map(|log| count(log, &named)).transpose());
         let ended = run(command);
-        // strace has opened the pipe, and has ended.
+        // strace has opened the pipe and has ended.
         drop(writer);
         let why = "the threads that read do not panic";
         (
@@ -189,7 +189,7 @@ pub fn observe(
     })
 }
 
-/// Runs a program under `strace -k` by `run`, and counts the stacks of these calls.
+/// `run` runs the program under `strace -k`. The function counts the stacks of the named calls.
 pub fn stacks_of(
     program: &Program,
     args: &VersusArgs,
@@ -212,7 +212,7 @@ pub fn stacks_of(
 
 fn state(path: &Path, before: Option<Identity>) -> Result<State, RunError> {
     let what = format!("'{}' cannot be compared", path.display());
-    // Opening a FIFO would wait for a writer.
+    // open(2) of a FIFO would block.
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         return Err(RunError::Io(
             what,
@@ -244,7 +244,7 @@ pub fn name_of(path: &Path) -> String {
     format!("file '{}'", path.display())
 }
 
-/// What changes when a file is written: device, inode, size, times.
+/// A write changes one of these values: device, inode, size, modification time, change time.
 pub type Identity = (u64, u64, u64, (i64, i64), (i64, i64));
 
 pub fn identity(path: &Path) -> Option<Identity> {
@@ -254,10 +254,10 @@ pub fn identity(path: &Path) -> Option<Identity> {
     Some((found.dev(), found.ino(), found.size(), modified, changed))
 }
 
-/// What differs between runs of the old command, by the name of the output.
+/// The varying parts of the old command's outputs, by the name of the output.
 pub type Unstable = BTreeMap<String, Varying>;
 
-/// What differs between one run of the old command and its other runs.
+/// Compares one run of the old command with its other runs.
 pub fn unstable<'a>(old: &Observed, others: impl IntoIterator<Item = &'a Observed>) -> Unstable {
     let mut all = Unstable::new();
     for other in others {
@@ -273,7 +273,7 @@ pub fn unstable<'a>(old: &Observed, others: impl IntoIterator<Item = &'a Observe
     all
 }
 
-/// `lines 3 and 7 of standard output`.
+/// For example `lines 3 and 7 of standard output`.
 pub fn unstable_in_words(unstable: &Unstable) -> Vec<String> {
     let in_words = |(of, varying): (&String, &Varying)| match varying {
         Varying::All => of.clone(),
@@ -291,7 +291,7 @@ pub fn unstable_in_words(unstable: &Unstable) -> Vec<String> {
     unstable.iter().map(in_words).collect()
 }
 
-/// How the outputs of two runs differ, except in what is unstable.
+/// The parts in `unstable` are ignored.
 pub fn differences(old: &Observed, new: &Observed, unstable: &Unstable) -> Vec<Difference> {
     let pairs = std::iter::zip(&old.outputs, &new.outputs);
     let found = pairs.filter_map(|((of, old), (_, new))| {
@@ -322,7 +322,7 @@ pub fn differences(old: &Observed, new: &Observed, unstable: &Unstable) -> Vec<D
     found.collect()
 }
 
-/// The files of a counter with their sums; devices and folders are left out.
+/// Devices and directories are omitted.
 pub fn files(counter: &Counter) -> Vec<RunFile> {
     let files = counter.files.iter().filter_map(|(path, as_what)| {
         if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
@@ -338,7 +338,6 @@ pub fn files(counter: &Counter) -> Vec<RunFile> {
     files.collect()
 }
 
-/// The sums of the files that a command ran.
 pub fn sums(side: &Side) -> Vec<Option<&String>> {
     let mut sums: Vec<_> = side.files.iter().map(|file| file.sha256.as_ref()).collect();
     sort(&mut sums);
@@ -346,7 +345,7 @@ pub fn sums(side: &Side) -> Vec<Option<&String>> {
     sums
 }
 
-/// Whether both commands ran files of the same content, and the contents of all these files are known.
+/// Returns true only if the contents of all files are known.
 pub fn same_files(one: &Side, other: &Side) -> bool {
     let [one, other] = [one, other].map(sums);
     one == other && !one.is_empty() && !one.contains(&None)

@@ -1,5 +1,5 @@
-//! The files of `--same`. Before each run, the files are restored to their content before the first run. A program
-//! that edits a file in place would otherwise find the content that the last run left.
+//! Restores the files of `--same` before each run. Without this, a program that edits a file in place would read the
+//! result of the run before.
 
 use std::fs::{self, File, FileTimes, OpenOptions, Permissions};
 use std::io::{self, Seek as _};
@@ -11,22 +11,22 @@ use super::observed::{Identity, identity};
 
 pub struct Restored {
     path: PathBuf,
-    /// The regular file that was there before the first run.
+    /// The regular file before the first run.
     before: Option<Kept>,
 }
 
 struct Kept {
-    /// The file has no name, and is gone with this process.
+    /// The file has no name and disappears with this process.
     copy: File,
     sha256: String,
     times: FileTimes,
     permissions: Permissions,
-    /// The identity of the file after it was last put back.
+    /// The identity of the file after the last restoration.
     identity: Option<Identity>,
 }
 
 impl Restored {
-    /// Keeps a copy in the folder of the file, or where temporary files lie.
+    /// The copy is in the directory of the file, or in the directory for temporary files.
     pub fn new(path: &Path) -> io::Result<Restored> {
         let before = match fs::metadata(path) {
             Ok(found) if found.is_file() => Some(Kept::new(path, &found)?),
@@ -43,11 +43,11 @@ impl Restored {
         &self.path
     }
 
-    /// Puts the file back. A file that did not exist is removed, unless this is after the last run.
+    /// Restores the file. A file that did not exist is removed, except after the last run.
     pub fn restore(&mut self, is_last: bool) -> io::Result<()> {
         match &mut self.before {
             Some(kept) => kept.restore(&self.path),
-            // A link stays.
+            // A symbolic link is kept. Only its target is removed.
             None if !is_last && self.path.is_file() => fs::remove_file(self.path.canonicalize()?),
             None => Ok(()),
         }
@@ -74,8 +74,7 @@ impl Kept {
         })
     }
 
-    /// Writes the bytes if they differ. The times are always set: a program may compare them with the times of other
-    /// files.
+    /// Writes the bytes only if they differ. The times are always set, because a program may compare times of files.
     fn restore(&mut self, path: &Path) -> io::Result<()> {
         if self.identity.is_some() && identity(path) == self.identity {
             return Ok(());
@@ -86,7 +85,7 @@ impl Kept {
             let mut options = OpenOptions::new();
             options.write(true).create(true).truncate(true);
             let opened = options.open(path).or_else(|error| match error.kind() {
-                // A read-only file is replaced.
+                // A read-only file cannot be opened for writing, so the file is replaced.
                 io::ErrorKind::PermissionDenied => {
                     fs::remove_file(path)?;
                     options.open(path)
@@ -154,7 +153,7 @@ mod tests {
                 }
             }
         }
-        // The copies have no names.
+        // The copies have no names in the directory.
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
     }
 

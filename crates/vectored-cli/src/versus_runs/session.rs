@@ -1,4 +1,4 @@
-//! All runs of a comparison: warm-up, counted runs, rounds of timed runs.
+//! All runs of a comparison: warm-up, counted runs, and rounds of timed runs.
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -32,27 +32,26 @@ use crate::interrupt::Interrupt;
 use crate::progress::Bar;
 use crate::strace::{exit_code, shows_stacks};
 
-/// A counted run may take this many times as long as an untraced run. strace takes 50 µs for a call, or more on a busy
-/// machine; the call itself may take 100 ns.
+/// The limit for a counted run, as a multiple of the longest warm-up run. A call may take 100 ns, and strace adds 50
+/// µs or more.
 const TRACED_FACTOR: u32 = 1000;
 
-/// The error when a process has as many open files as its limit allows.
+/// The error for a process that has reached its limit of open files.
 const EMFILE: i32 = Errno::MFILE.raw_os_error();
 
 const COUNTED_RUNS: u64 = 2;
 
-/// By how much the kernel's count of resident memory may be wrong: each processor keeps some pages for itself.
+/// The possible error of the kernel's count of resident memory: each CPU keeps a number of pages uncounted.
 const COUNT_ERROR_BYTES: u64 = 512 << 10;
 
-/// A variable of timed runs, of a random length below a page. The environment lies above the stack, so the length of
-/// the variable moves all that is on the stack. Without this variable, a command may be slower only because its name
-/// is longer.
+/// A variable of timed runs with a random length below a page. The kernel puts the environment above the stack, so
+/// the length moves the stack. Without this variable, a longer command name alone could make a command slower.
 const PADDING: &str = "VECTORED_PADDING";
 
 const PAGE_BYTES: usize = 4096;
 
-/// Runs everything, and fills in the sides, figures and differences. After a signal, the result has what was measured
-/// before the signal. `complete` says whether all was measured.
+/// Runs all commands, and fills in sides, figures and differences. After a signal, the result has the values measured
+/// so far. `complete` says whether all values were measured.
 pub fn measure(
     args: &VersusArgs,
     programs: &[Program],
@@ -61,7 +60,7 @@ pub fn measure(
     interrupt: &Interrupt,
     result: &mut Versus,
 ) -> Result<(), Failure> {
-    // Unlike a pipe, this file wakes no reader while a command is timed.
+    // A pipe would wake a reader while a command is timed. A memory file wakes no process.
     let errors = memfd_create("standard error", MemfdFlags::CLOEXEC);
     let errors = errors.context("cannot make a file in memory for standard error")?;
     let mut session = Session {
@@ -88,7 +87,8 @@ pub fn measure(
     }
 }
 
-/// Why a session ends early. `None`: a signal stopped the session, or commands that differ or fail are not timed.
+/// The reason for an early end of a session. `None`: a signal stopped the session, or the commands differ or fail and
+/// are not timed.
 type Halt = Option<Failure>;
 
 fn halt(program: &Program, place: &str, error: RunError) -> Halt {
@@ -112,14 +112,14 @@ struct Session<'a> {
     args: &'a VersusArgs,
     programs: &'a [Program],
     is_traced: bool,
-    /// A result that has the first rounds.
+    /// The result that contains the first rounds (`--add`).
     earlier: Option<&'a Versus>,
     interrupt: &'a Interrupt,
     bar: Bar,
     began: Instant,
     result: &'a mut Versus,
     ends: Vec<Vec<RunEnd>>,
-    /// Standard error of the run that is not counted.
+    /// Standard error of the current run, if the run is not counted.
     errors: File,
     random: fastrand::Rng,
     restored: Vec<Restored>,
@@ -145,7 +145,7 @@ impl Session<'_> {
             return Err(None);
         }
         self.compare(&observed, longest)?;
-        // The kernel counts for a command what this process has at the fork.
+        // The kernel counts the memory of this process at the fork for the command, so this memory is freed.
         drop(observed);
         give_back_free_memory();
         let mut new = self.result.new.iter();
@@ -159,12 +159,12 @@ impl Session<'_> {
         self.count_stacks(longest)
     }
 
-    /// If a limit of calls is exceeded, fills in what makes the calls that grew.
+    /// If a limit of calls is exceeded, counts the stacks of the calls that grew.
     fn count_stacks(&mut self, longest: Duration) -> Result<(), Halt> {
         for index in 0..self.result.new.len() {
             let one = &self.result.new[index];
             let grown = judge::beyond(self.result, one, &self.args.fail_if_more_calls);
-            // An interpreter's stacks do not show what its script does.
+            // The stacks of an interpreter do not show the script.
             let mut files = one.side.files.iter();
             if grown.is_empty() || files.any(|file| file.as_what == FileUse::Script) {
                 continue;
@@ -197,7 +197,7 @@ impl Session<'_> {
         found.map_err(|error| halt(program, "under strace -k", error))
     }
 
-    /// Fills in how the commands end, and which runs failed. Returns whether a run failed.
+    /// Fills in the ends of the commands and the failed runs. Returns whether a run failed.
     fn judge_ends(&mut self) -> bool {
         for (side, runs) in self.result.sides_mut().zip(&self.ends) {
             side.failed = failed(runs);
@@ -243,7 +243,6 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Runs a command to its end.
     fn end_of(
         &self,
         program: &Program,
@@ -285,7 +284,7 @@ impl Session<'_> {
         Err(Some(anyhow!("{name} ('{typed}') failed with {end}").into()))
     }
 
-    /// One untraced run, with this number within its phase.
+    /// `number` counts the runs of a phase.
     fn untraced(&mut self, index: usize, phase: Phase, number: u64) -> Result<Ended, Halt> {
         self.prepare(index)?;
         let program = &self.programs[index];
@@ -339,15 +338,15 @@ impl Session<'_> {
         Ok(longest)
     }
 
-    /// The counted runs of each command: in turn, and then in the reverse order. If each run changes the input of the
-    /// next run, as a folder that grows, the ranges of counts overlap.
+    /// Counts all commands in order, and then in reverse order. If each run changes the input of the next run, the
+    /// ranges of the commands then overlap.
     fn count(&mut self, longest: Duration) -> Result<Vec<Vec<Observed>>, Halt> {
         let mut runs: Vec<Vec<Observed>> = self.programs.iter().map(|_| Vec::new()).collect();
         let mut order: Vec<usize> = (0..self.programs.len()).collect();
         for number in 1..=COUNTED_RUNS {
             for &index in &order {
                 let observed = self.observe(index, longest)?;
-                // The files may have changed before the next run.
+                // The next run may change the files, so the sums are computed now.
                 if let (1, Some(counter)) = (number, &observed.counter) {
                     self.side(index).files = files(counter);
                 }
@@ -364,8 +363,8 @@ impl Session<'_> {
         Ok(runs)
     }
 
-    /// Fails if no run has written a file of `--same`: nothing would be compared. Fails if the runs of old agree in
-    /// no part of such a file: no difference of new would be seen.
+    /// Fails if no run wrote a file of `--same`, because nothing would be compared. Fails if no part of such a file
+    /// is equal in all runs of the old command.
     fn check_compared(&self, runs: &[Vec<Observed>], varies: &Unstable) -> Result<(), Halt> {
         let names = self.args.same.iter().map(|path| name_of(path));
         for name in names.filter(|_| !self.args.ignore_output) {
@@ -388,7 +387,6 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// One counted run.
     fn observe(&mut self, index: usize, longest: Duration) -> Result<Observed, Halt> {
         self.prepare(index)?;
         let program = &self.programs[index];
@@ -405,7 +403,7 @@ impl Session<'_> {
         let mut varies = unstable(&old[0], [&old[1]]);
         let mut of_new = differences_of_new(observed, &varies);
         if of_new.iter().any(|found| !found.is_empty()) {
-            // A time of day may be the same in the first two runs of old, and differ later.
+            // Two runs may print the same time of day. Another run of the old command shows that the time varies.
             let again = self.observe(0, longest)?;
             varies = unstable(&old[0], [&old[1], &again]);
             of_new = differences_of_new(observed, &varies);
@@ -428,22 +426,22 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Runs rounds until the rounds are enough, the budget is spent, or a signal comes. An unfinished round is
-    /// dropped.
+    /// Ends when the rounds are sufficient, the budget is spent, or a signal arrives. An unfinished round is
+    /// discarded.
     fn rounds(&mut self) -> Result<(), Halt> {
         let floor_before = memory_floor();
         let mut rounds = self.earlier.map_or_else(Vec::new, rounds_of);
         let before = rounds.len();
-        // The old command runs twice.
+        // In each round, the old command runs twice.
         let mut order: Vec<usize> = (0..=self.programs.len()).collect();
         let mut longest_round = Duration::ZERO;
-        // Counting may have taken all of the budget.
+        // Counting may have taken the whole budget. Half of the budget is reserved for the rounds.
         let least = self.began.elapsed() + self.args.budget / 2;
         let budget = self.args.budget.max(least);
         let mut outcome = Ok(());
         while outcome.is_ok() && !self.is_over(&rounds, before, longest_round, budget) {
-            // Every second round reverses the order of the round before. So in each pair of rounds, the places of a
-            // command are symmetric about the middle.
+            // Each second round has the reverse order of the round before. In a pair of rounds, the runs of each
+            // command are then symmetric about the middle.
             if rounds.len().is_multiple_of(2) {
                 self.random.shuffle(&mut order);
             } else {
@@ -461,7 +459,7 @@ impl Session<'_> {
             let what = format!("round {}", rounds.len());
             self.bar.show_preparation(&what, elapsed, end);
         }
-        // This process may have grown meanwhile.
+        // The memory of this process may have grown during the round.
         let floor = floor_before.max(memory_floor());
         for run in rounds[before..].iter_mut().flatten() {
             run.peak_bytes = run.peak_bytes.filter(|peak| *peak > floor);
@@ -477,7 +475,7 @@ impl Session<'_> {
         outcome
     }
 
-    /// Runs the commands of these slots. The last slot is the old command again.
+    /// The last slot is the second run of the old command.
     fn round(&mut self, number: u64, order: &[usize]) -> Result<Vec<Run>, Halt> {
         let mut round = vec![Run::default(); order.len()];
         for &slot in order {
@@ -490,8 +488,8 @@ impl Session<'_> {
         Ok(round)
     }
 
-    /// Whether the rounds are enough. `before` of the rounds are from an earlier result. If there are any, these
-    /// rounds were enough, and only the budget ends further rounds.
+    /// Returns whether the rounds are sufficient. `before` counts the rounds of an earlier result. If `before` is not
+    /// 0, only the budget or `--rounds` ends the rounds.
     fn is_over(
         &self,
         rounds: &[Vec<Run>],
@@ -531,8 +529,8 @@ impl Session<'_> {
     }
 }
 
-/// Only a peak memory of a command above this floor is known: the kernel counts for a command what this process had
-/// at the fork. If the memory at the fork is unknown, no peak is known.
+/// Returns the smallest peak memory that can be measured. The kernel counts the memory of this process at the fork
+/// for the command. If that memory is unknown, no peak can be measured.
 fn memory_floor() -> u64 {
     let inherited = inherited_peak_bytes(|| false);
     inherited.map_or(u64::MAX, |peak| peak + COUNT_ERROR_BYTES)
@@ -547,7 +545,7 @@ fn last_error(errors: &mut File) -> io::Result<String> {
     Ok(last_line(&text))
 }
 
-/// How the runs of each new command differ from the first run of the old command.
+/// Compares the runs of each new command with the first run of the old command.
 fn differences_of_new(observed: &[Vec<Observed>], varies: &Unstable) -> Vec<Vec<Difference>> {
     let of_new = observed[1..].iter().map(|runs| {
         let mut found: Vec<Difference> = Vec::new();

@@ -1,4 +1,4 @@
-//! A measurement, on this machine or an invented machine.
+//! Measures on this machine or on a simulated machine.
 
 use std::time::{Instant, SystemTime};
 
@@ -26,21 +26,21 @@ use crate::synthetic;
 
 pub struct Measured {
     pub outcome: Outcome,
-    /// The error that ended the run early. Cells that were measured before the error are kept.
+    /// The error that stopped the run early. Cells measured before the error are kept.
     pub failure: Option<MeasureError>,
     pub host: Host,
     pub timer: Timer,
     pub started_at: String,
     pub elapsed_s: f64,
     pub models: Vec<FittedModel>,
-    /// The ranks; empty if this process is not one of several.
+    /// The list is empty if this process is not one of several ranks.
     pub ranks: Vec<Rank>,
 }
 
 pub type Save<'a> = &'a mut dyn FnMut(Measured);
 
-/// Measures, with all ranks if there are several. All ranks follow the first rank, and only the first rank gets a
-/// result: the other ranks get `None`. `save` takes what is measured so far.
+/// Measures with all ranks. Rank 0 leads and gets the result. Each other rank gets `None`. `save` receives the cells
+/// measured so far.
 pub fn measured(
     plan: &MeasurePlan,
     args: &MeasureArgs,
@@ -59,7 +59,7 @@ pub fn measured(
         None => prepared?,
         Some(team) => team.agree(prepared)?,
     };
-    // Each rank moves bytes of its own.
+    // Each rank moves different bytes.
     let rank = team.map_or(0, |team| u64::from(team.rank()));
     let seed = plan.experiment.seed.wrapping_add(rank << 32);
     let fake = FakeClock::default();
@@ -72,7 +72,7 @@ pub fn measured(
             let mut sampler = DescriptorSampler::new(&MonotonicClock, &args.dir, seed);
             sampler.reader_cpu = prepared.reader_cpu;
             sampler.models.clone_from(&prepared.models);
-            // The budget covers the whole run, and a part of the budget is spent already.
+            // The budget includes the time before the measurement.
             let spent_ns = began.elapsed().as_nanos() as u64;
             (&MonotonicClock, Box::new(sampler), spent_ns)
         }
@@ -127,7 +127,7 @@ pub fn measured(
     };
     let (outcome, failure) = match ran {
         Ok(outcome) => (outcome, None),
-        // If a technique moved wrong bytes, its figures are meaningless.
+        // If a technique moved wrong bytes, all figures are unusable.
         Err(failed) if failed.outcome.cells.is_empty() || failed.error.is_wrong_bytes() => {
             return Err(failed.error.into());
         }
@@ -144,7 +144,7 @@ pub fn measured(
 
 struct Prepared {
     started_at: String,
-    /// `None` for an invented machine.
+    /// `None` for a simulated machine.
     environment: Option<Environment>,
     reader_cpu: Option<usize>,
     timer: Timer,
@@ -197,7 +197,7 @@ fn prepare(
     })
 }
 
-/// The progress of the whole run: `spent_ns` passed before the measurement.
+/// `spent_ns` is the time before the measurement.
 fn after(spent_ns: u64, progress: Progress) -> Progress {
     Progress {
         elapsed_ns: progress.elapsed_ns.saturating_add(spent_ns),
@@ -206,13 +206,13 @@ fn after(spent_ns: u64, progress: Progress) -> Progress {
     }
 }
 
-/// Makes the remedy name the option that gave the directory.
+/// The remedy in the error then names the option of the directory.
 fn of_file(error: impl Into<MeasureError>, file: &FilePlan) -> Failure {
     Failure::of_directory(error).for_directory_of_target(file.is_target)
 }
 
-/// Calibrates a cost model for each target and directory that is written to. If a calibration fails, a note says so,
-/// and `adaptive` uses the default model.
+/// Calibrates a cost model for each written target and directory. After a failed calibration, `adaptive` uses the
+/// default model, and a note gives the reason.
 fn calibrate_for(
     plan: &MeasurePlan,
     (args, quiet): (&MeasureArgs, bool),
@@ -231,7 +231,7 @@ fn calibrate_for(
     for (index, (target, path)) in targets.into_iter().enumerate() {
         let elapsed = began.elapsed();
         bar.show_preparation(&format!("calibrating {target}"), elapsed, args.budget);
-        // On a busy machine, the time is left to the cells.
+        // On a slow machine, the rest of the budget is reserved for the cells.
         let calibrated = if index > 0 && elapsed > args.budget / 4 {
             Err("the budget is too short".to_owned())
         } else {

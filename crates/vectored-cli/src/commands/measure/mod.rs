@@ -26,11 +26,11 @@ pub fn run(args: &MeasureArgs) -> Result<ExitCode, Failure> {
 }
 
 fn seed_of(args: &MeasureArgs) -> u64 {
-    // A seed of 32 bits is short enough to be typed again.
+    // A seed of 32 bits is short enough to type.
     args.seed.unwrap_or_else(|| fastrand::u32(..).into())
 }
 
-/// The outputs of the report, and the place where the result is saved. Only the first rank shows and saves.
+/// Only rank 0 shows and saves the result.
 fn report_plan(args: &MeasureArgs, is_first: bool) -> Result<(Option<Outputs>, Store), Failure> {
     if !is_first {
         return Ok((None, Store::Unwanted));
@@ -57,7 +57,7 @@ fn measure(args: &MeasureArgs, team: Option<&Team>) -> Result<ExitCode, Failure>
     };
     let (plan, report_plan, interrupt) = planned?;
     let (outputs, mut store) = report_plan;
-    // Save the cells measured so far: if one rank dies, the launcher ends all ranks.
+    // If one rank dies, the launcher kills all ranks. The cells measured so far are therefore saved now.
     let mut save = |so_far: Measured| {
         if !so_far.outcome.cells.is_empty() {
             let results = assemble(plan.clone(), so_far);
@@ -82,8 +82,8 @@ fn measure(args: &MeasureArgs, team: Option<&Team>) -> Result<ExitCode, Failure>
             });
         }
     };
-    // Printed after the measurement, so that an error stands alone. The longest lists of the default grid are too long on
-    // purpose.
+    // The notes follow the measurement, so that an error message has no notes before it. The default grid contains
+    // lists that are always too long.
     for (reason, cells) in left_out_in_words(&plan.left_out) {
         if !is_default_grid(args) || !reason.ends_with(" in one call") {
             notes.note(&format!("not measured ({reason}): {cells}"));
@@ -100,7 +100,7 @@ fn measure(args: &MeasureArgs, team: Option<&Team>) -> Result<ExitCode, Failure>
     }
     let failure = measured.failure.take();
     let results = assemble(plan, measured);
-    // By default, copies are measured by all techniques that the pair allows.
+    // The default for copies is every technique that suits the pair of files.
     if args.operation() != Operation::Copy || !args.technique.is_empty() {
         for note in report::unsuited_in_words(&results) {
             notes.note(&note);
@@ -112,7 +112,7 @@ fn measure(args: &MeasureArgs, team: Option<&Team>) -> Result<ExitCode, Failure>
 
     let json = json(&results);
     let saved = store.save(ResultKind::Measure, &results.started_at, &json);
-    // Show the result even if saving failed, and print its path even if showing failed.
+    // The result is shown even if saving failed. The path is printed even if showing failed.
     let shown = outputs.map_or(Ok(()), |outputs| {
         outputs.show(&report::measured(&results), &json, || csv_of(&[&results]))
     });
@@ -124,7 +124,7 @@ fn measure(args: &MeasureArgs, team: Option<&Team>) -> Result<ExitCode, Failure>
     if let Some(error) = failure {
         return Err(error.into());
     }
-    // A map with less than a tenth of its cells is no answer.
+    // A result with at most a tenth of its cells is no answer.
     let is_answer = results.complete || unmeasured < 9 * results.cells.len();
     let usual = if is_answer { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     Ok(interrupt.exit_code().map_or(usual, ExitCode::from))

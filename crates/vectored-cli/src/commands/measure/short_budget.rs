@@ -5,10 +5,10 @@ use vectored_results::stats::MIN_ROUNDS;
 
 use crate::interrupt::Interrupt;
 
-/// The least share of time without a CPU that is reported.
+/// The smallest fraction of time without a CPU that the message reports.
 const TOLD_CPU_WAIT: f64 = 0.1;
 
-/// The reason why a run is incomplete, with the remedy. `unmeasured` cells have no figures.
+/// Returns the reason for an incomplete run, and the remedy. `unmeasured` is the number of cells without figures.
 pub fn incomplete(
     results: &Results,
     (unmeasured, needed_ns): (usize, u64),
@@ -46,7 +46,7 @@ pub fn incomplete(
             share * 100.0
         )
     });
-    // A fifth more, in steps of 10 s.
+    // The proposed budget has a reserve of 20 % and is rounded up to 10 s.
     let next_s = (needed_ns as f64 * 1.2 / 1e10).ceil() * 10.0;
     format!(
         "the budget of {} s ended before every cell had {MIN_ROUNDS} rounds; {short}{busy}; use --budget {next_s}s",
