@@ -26,7 +26,7 @@ fn pages() -> Vec<PathBuf> {
 /// variable gets its first value.
 fn commands(page: &str) -> Vec<String> {
     let (mut commands, mut variables) = (Vec::new(), Vec::new());
-    // Odd parts are inside fences.
+    // The parts with odd indexes are inside fences.
     for block in page.split("```").skip(1).step_by(2) {
         let joined = match block.split_once('\n') {
             Some(("sh" | "console", lines)) => lines.replace("\\\n", ""),

@@ -34,7 +34,7 @@ fn rate(seen: &Seen) -> String {
     )
 }
 
-/// The watch ends after the processes, at a signal, or after the given time.
+/// The watch ends when the processes have ended, a signal arrives, or the time is over.
 pub fn watch(
     target: Target<'_>,
     time: Option<Duration>,

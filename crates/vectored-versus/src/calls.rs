@@ -75,7 +75,7 @@ pub struct Counter {
 
 impl Counter {
     /// Counts an event. `named` has the paths of the files that the command names. The first file of `named` that an
-    /// interpreter opens is its script. A file with an extension of [`SCRIPTS`] is also a script.
+    /// interpreter opens is its script. A file with an extension of `SCRIPTS` is also a script.
     pub fn follow(&mut self, event: &Event<'_>, named: &[PathBuf]) {
         let mut run = |path: &[u8], how| {
             let path = String::from_utf8_lossy(path).into_owned();

@@ -65,8 +65,10 @@ pub enum Varying {
     All,
 }
 
-/// Compares two outputs of one command. The result is `All` if an output is longer than the kept part, or if the
-/// numbers of lines differ.
+/// Finds what differs between two outputs of the same command. If all lines differ, only their numbers may differ.
+///
+/// The result is `All` for any other difference. The result is also `All` if the numbers of lines differ, or if an
+/// output is longer than the kept part.
 pub fn varying(one: &Captured, other: &Captured) -> Option<Varying> {
     if one == other {
         return None;

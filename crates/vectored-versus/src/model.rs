@@ -9,7 +9,7 @@ pub use vectored_report::{Change, Ruling};
 
 pub const VERSUS_SCHEMA: &str = "vectored-versus/1";
 
-/// One old command against one or several new ones.
+/// One old command, compared with one or several new commands.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Versus {
     /// The value is [`VERSUS_SCHEMA`].

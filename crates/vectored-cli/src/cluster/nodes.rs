@@ -43,7 +43,7 @@ impl Nodes {
         }
     }
 
-    /// Returns a CPU for reader threads. `None` if the ranks use all CPUs.
+    /// If `allowed` has two CPUs for each rank, the readers of a rank use the second CPU. If not, they use `pins.1`.
     pub fn reader_cpu(
         &self,
         pins: (Option<usize>, Option<usize>),

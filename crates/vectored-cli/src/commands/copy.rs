@@ -162,7 +162,7 @@ fn copied_by_stdio(from: &Input, to: &Output) -> Result<(u64, String), Option<Fa
 }
 
 /// For example `103316352 bytes, 25224 reads`, which `vectored reproduce` parses. If several techniques copied, the
-/// text has the bytes of each technique.
+/// text has the share of each technique.
 fn in_words(copied: Copied) -> String {
     let techniques = [
         (Technique::ReadWrite, "reading and writing"),

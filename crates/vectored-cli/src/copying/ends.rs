@@ -179,7 +179,7 @@ impl Output {
         }
         let file = File::options().write(true).open(path).map_err(cannot)?;
         let opened = file.metadata().map_err(cannot)?;
-        // The path may name another file than before open(2).
+        // The path may lead to another file after the first check.
         if opened.is_file() && from.is(&opened) {
             return Err(same());
         }
@@ -238,7 +238,7 @@ impl Output {
     }
 
     /// Keeps the file and its `written` bytes. Some file systems report missing space only at fsync(2) or close(2).
-    /// Standard output is therefore closed here. The check is omitted if the duplicate for it cannot be made.
+    /// Standard output is therefore closed here.
     pub fn finish(self, written: u64, sync: bool) -> Result<(), Failure> {
         let name = &self.name;
         self.cut_old_bytes(written)

@@ -28,7 +28,7 @@ impl StatusLine {
         }
     }
 
-    /// `text` gets the number of columns. Without `at_once`, nothing is drawn within [`EVERY`] after the last
+    /// `text` gets the number of columns. Without `at_once`, nothing is drawn within `EVERY` after the last
     /// drawing.
     pub fn show(&self, at_once: bool, text: impl FnOnce(usize) -> String) {
         let is_recent = self.drawn_at.get().is_some_and(|at| at.elapsed() < EVERY);

@@ -440,7 +440,7 @@ impl Session<'_> {
         let budget = self.args.budget.max(least);
         let mut outcome = Ok(());
         while outcome.is_ok() && !self.is_over(&rounds, before, longest_round, budget) {
-            // Each second round has the reverse order of the round before. In a pair of rounds, the runs of each
+            // Each second round has the reverse order of the previous round. In a pair of rounds, the runs of each
             // command are then symmetric about the middle.
             if rounds.len().is_multiple_of(2) {
                 self.random.shuffle(&mut order);

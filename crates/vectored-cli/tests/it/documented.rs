@@ -177,7 +177,7 @@ fn ten_minutes_can_be_typed() {
 /// Returns a script that prints the exit status of each command of the page.
 fn typed(page: &str, address: &str) -> String {
     let (mut files, mut script) = (HashMap::new(), String::new());
-    // Odd parts are inside fences.
+    // The parts with odd indexes are inside fences.
     for block in page.split("\n```").skip(1).step_by(2) {
         let (language, text) = block.split_once('\n').unwrap();
         let lines: Vec<&str> = text.lines().collect();

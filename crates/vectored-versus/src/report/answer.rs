@@ -108,7 +108,7 @@ fn is_found(of: &Compared) -> bool {
 }
 
 /// Returns a bound on the difference in per cent, if no difference was found. The bound covers the interval of the
-/// figure and the interval of the old command against itself. `None` if the bound is above [`EQUAL_WITHIN`].
+/// figure and the interval of the old command against itself. `None` if the bound is above `EQUAL_WITHIN`.
 fn equal_within(of: &Compared, noise: Option<&Compared>) -> Option<u64> {
     let most = |of: &Compared| Some((of.high? - 1.0).max(1.0 - of.low?));
     let most = most(of)?.max(noise.and_then(most).unwrap_or(0.0));
