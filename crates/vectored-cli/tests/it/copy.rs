@@ -188,7 +188,7 @@ fn a_file_that_could_not_be_finished_is_removed_if_the_copy_made_it() {
     );
     assert_eq!(fs::metadata(&to).unwrap().len(), 51_200);
     fs::remove_file(&to).unwrap();
-    // The signal arrives after the file exists, and after only the bytes in the pipe are left to copy.
+    // The signal arrives when the output file is empty, or when the file has bytes.
     for signal in [Signal::INT, Signal::HUP, Signal::XCPU, Signal::USR1] {
         for (fed, least) in [(0, 0), (0, 0), (0, 0), (content().len(), 1)] {
             let (reader, mut feeder) = std::io::pipe().unwrap();

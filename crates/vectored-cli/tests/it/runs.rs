@@ -149,8 +149,8 @@ impl LongRun {
 }
 
 fn keeps_what_was_measured(signal: Signal, code: i32) {
-    // The calibration and the first rounds of some cells write fewer bytes. The first rounds of all cells write more
-    // bytes.
+    // The calibration and the first rounds of some cells write less than 512 MiB. The first rounds of all cells
+    // write more than 512 MiB.
     let run = LongRun::of("2..512", "16..64KiB", 512 << 20);
     run.signal(Signal::HUP);
     run.signal(signal);
@@ -178,7 +178,7 @@ fn sigint_and_sigterm_end_the_run_and_keep_what_was_measured() {
 #[test]
 fn a_second_signal_ends_the_program_at_once() {
     // All bytes of a call fit into the pipe, so the run has no second thread. Each of two threads could take one
-    // signal and treat that signal as the first. The run writes more bytes than this before all cells are decided.
+    // signal and treat that signal as the first. The run writes more than 64 MiB before all cells are decided.
     let run = LongRun::of("2..64", "16..512", 64 << 20);
     // SIGSTOP keeps the program from running between the two signals.
     run.signal(Signal::STOP);

@@ -286,7 +286,7 @@ fn a_command_that_hangs_or_leaves_processes_is_ended_with_clear_words() {
     let bench = bench();
     // The duration contains the PID, so that a parallel run of this test uses another command line.
     let nap = format!("31415.{}", std::process::id());
-    // The process of the last command ends after the parent was waited for.
+    // The last command starts a process that ends after its parent.
     let cases = "\
 sleep NAP => 1: it still ran after 1 s, and was killed
 sleep NAP => 1: a service does not end: start it and its client in one script
