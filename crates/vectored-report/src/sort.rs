@@ -23,6 +23,9 @@ pub fn sort_by_key<T, K: Ord>(items: &mut [T], key: impl Fn(&T) -> K) {
 }
 
 pub fn sort_by<T>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
+    if items.len() < 2 {
+        return;
+    }
     let mut from = sorted_indices(items.len(), &|a, b| compare(&items[a], &items[b]));
     // Follows each cycle of the permutation, and marks the places that have their item.
     for start in 0..items.len() {
