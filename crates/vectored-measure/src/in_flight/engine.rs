@@ -76,7 +76,6 @@ pub enum Event {
 pub(super) trait Scope {
     type List;
 
-    /// The number of lists that neither `wait` nor `take_ended` has returned.
     fn in_flight(&self) -> usize;
 
     /// Begins to move a list at an offset, or to or from a stream. Returns the number of bytes of the list.

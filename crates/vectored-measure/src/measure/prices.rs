@@ -62,7 +62,6 @@ const WORK: Duration = Duration::from_micros(1);
 
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The quantity that a probe measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Quantity {
     /// The cost of a small call, in a usual state of programs.
@@ -79,7 +78,6 @@ enum Quantity {
     Seek,
 }
 
-/// A list of pieces, moved piece by piece or by one call.
 #[derive(Clone, Copy, Debug)]
 struct Probe {
     quantity: Quantity,
@@ -214,10 +212,7 @@ struct Scene {
     probe: Probe,
     operation: Operation,
     ours: File,
-    /// The end that is written to before each sample of reads.
     writer: Option<File>,
-    /// The number of bytes that a thread has read from the other end. The thread reads continuously, as another program
-    /// does.
     arrived_bytes: Option<Arc<AtomicU64>>,
     bytes: Vec<u8>,
     /// Bytes moved since the file was empty, or since the stream was opened.
@@ -315,7 +310,6 @@ impl Scene {
         if merged && !is_seek { transfer(&mut self.bytes) } else { Ok(()) }
     }
 
-    /// Waits until a reader has all bytes and is about to sleep.
     fn wait(&self) -> io::Result<()> {
         let Some(arrived) = &self.arrived_bytes else {
             return Ok(());
@@ -331,7 +325,6 @@ impl Scene {
     }
 }
 
-/// Reads to the end of the stream. An error ends the thread, and the writer misses the bytes.
 fn take_all(mut stream: File, arrived_bytes: &AtomicU64) {
     let mut buffer = vec![0; 1 << 16];
     loop {
@@ -345,7 +338,6 @@ fn take_all(mut stream: File, arrived_bytes: &AtomicU64) {
     }
 }
 
-/// A probe, and the cost of one more call in each of its rounds, in ns. There is at least one round.
 type Rounds = (Probe, Vec<f64>);
 
 fn sample(
@@ -421,7 +413,6 @@ fn price(
     }
 }
 
-/// The quantile of the rounds, by nearest rank.
 fn quantile_ns(extra_ns: &[f64], share: f64) -> f64 {
     let mut sorted = extra_ns.to_vec();
     sort_by(&mut sorted, f64::total_cmp);

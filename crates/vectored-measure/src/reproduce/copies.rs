@@ -276,8 +276,6 @@ impl CopyPlan {
         })
     }
 
-    /// Has every program copy a small file with each buffer, and compares each byte, since bytes written to `/dev/null`
-    /// cannot be read back. Returns the reads of a program of the user in a copy of an empty file.
     fn prove(
         &self,
         copies: &[PlannedCopy],
@@ -341,7 +339,6 @@ fn prove_copy(
     make_copy(planned, bench, (&file, pattern), to)
 }
 
-/// Makes a copy, and compares what arrives in a file.
 fn make_copy(
     planned: &PlannedCopy,
     bench: &Bench<'_>,

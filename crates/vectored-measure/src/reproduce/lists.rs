@@ -74,7 +74,6 @@ impl Plan for ListPlan {
         self.reduced
     }
 
-    /// Only one file exists at a time.
     fn file_bytes(&self) -> u64 {
         let call_bytes = match &self.element_bytes {
             Some(sizes) => sizes.iter().max().unwrap_or(&0) * ELEMENTS * ALTERNATING.len(),

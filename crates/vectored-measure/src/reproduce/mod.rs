@@ -71,7 +71,6 @@ impl Bench<'_> {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// [`MeasureError::Stopped`] once the run shall end.
     fn go_on(&self) -> Result<(), MeasureError> {
         if self.is_stopped() { Err(MeasureError::Stopped) } else { Ok(()) }
     }
@@ -113,7 +112,6 @@ pub trait Plan {
         result: &mut Reproduction,
     ) -> Result<Sampler<'a>, MeasureError>;
 
-    /// Checks that the files of the plan can be created in `directory`, and describes the directory.
     fn check(&self, directory: &Path) -> Result<DirectoryInfo, MeasureError> {
         check_room(directory, self.file_bytes()).map_err(MeasureError::Directory)
     }
@@ -150,7 +148,6 @@ pub fn run(
     (results, None)
 }
 
-/// An experiment before its first sample, with room for the samples of each row.
 fn unmeasured(plan: &dyn Plan, steps: &[Step]) -> Reproduction {
     let repeats = steps.iter().map(|step| step.repeats).max().unwrap_or(0);
     let rows = steps.iter().flat_map(|step| step.rows.clone());

@@ -63,7 +63,6 @@ impl Plan for PassPlan {
         self.reduced
     }
 
-    /// Only one file exists at a time.
     fn file_bytes(&self) -> u64 {
         let bytes = self
             .lists

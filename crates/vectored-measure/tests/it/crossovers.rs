@@ -19,7 +19,6 @@ use crate::support::{WRITES, experiment, run_quietly};
 const COUNTS: [usize; 3] = [2, 16, 1000];
 const SIZES: [usize; 6] = [16, 64, 256, 1 << 10, 4 << 10, 16 << 10];
 
-/// The most bytes that a cell of the grid moves.
 const MAX_BYTES: usize = 4 << 20;
 
 /// The number of simulations of each kind of noise. These simulations have 96 crossovers. A procedure whose intervals cover
@@ -137,7 +136,6 @@ fn true_crossovers(machine: &CostModel, count: usize) -> usize {
         .count()
 }
 
-/// The cost of a list of `count` segments of `bytes` bytes each.
 fn cost(machine: &CostModel, technique: TechniqueName, count: usize, bytes: usize) -> f64 {
     let bytes = (count * bytes) as u64;
     match technique {

@@ -312,7 +312,6 @@ fn a_cell_that_is_not_decided_takes_the_budget_or_has_a_bound() {
     }
 }
 
-/// The contenders of each round, in the order of their samples.
 fn orders(seed: u64) -> Vec<Vec<Contender>> {
     let clock = FakeClock::default();
     let mut samples = Vec::new();
@@ -356,7 +355,6 @@ fn the_order_within_a_round_is_random_balanced_and_decided_by_the_seed() {
     assert_ne!(rounds[..6], rounds[6..12]);
 }
 
-/// A run that is stopped at the report of progress with this number. A report precedes each visit.
 fn stopped_after(reports: usize) -> (Outcome, Vec<Progress>) {
     let clock = FakeClock::default();
     let mut sampler = exact_machine(&clock);
@@ -444,7 +442,6 @@ fn a_cell_that_is_emptied_in_another_way_starts_over_and_keeps_its_proofs() {
     assert_eq!((cell.floor_samples_ns.len(), cell.proof_calls), (20, 2));
 }
 
-/// A run in which the given visit fails, counted from 1.
 fn failing_in_visit(visit: u32) -> RunError {
     let clock = FakeClock::default();
     let mut visits_left = visit;

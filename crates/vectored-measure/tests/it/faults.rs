@@ -7,7 +7,6 @@ use vectored::files::AlignedBuffer;
 use vectored_measure::measure::{CopyMover, MeasureError, Mover, Outcome, ReadMover, RunError};
 use vectored_results::model::TechniqueName;
 
-/// The fault of a wrong technique.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fault {
     /// A read takes one byte too many, and misses one. A copy takes all bytes, and hands over one byte less.
@@ -79,7 +78,6 @@ pub const ALIGNED: [Fault; 5] = [
     OnlyLater,
 ];
 
-/// A technique with a fault.
 pub struct Faulty {
     fault: Fault,
     calls: u32,
@@ -202,7 +200,6 @@ impl CopyMover for Faulty {
     }
 }
 
-/// Expects that a run ended because this technique moved wrong bytes.
 pub fn assert_caught(outcome: Result<Outcome, RunError>, technique: TechniqueName, case: &str) {
     match outcome {
         Err(RunError {

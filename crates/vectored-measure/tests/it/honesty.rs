@@ -19,7 +19,6 @@ use crate::support::{
     MINIMUM_NS, check_available, directory, experiment, measure_here, run_rounds_quietly, skip,
 };
 
-/// The targets without a path on which every byte is compared.
 const PROVED: [Target; 5] = [
     Target::File,
     Target::FileOverwrite,
@@ -90,7 +89,6 @@ pub fn direct_cells(test: &str, blocks: &[usize]) -> Vec<CellSpec> {
     files.map(cell).into()
 }
 
-/// Every pair of a source and a named target.
 fn pairs() -> impl Iterator<Item = (Target, Target)> {
     let sources = Target::READABLE.into_iter();
     sources.flat_map(|from| Target::NAMED.map(|to| (from, to)))
@@ -101,8 +99,6 @@ pub fn small(sampler: &mut DescriptorSampler<'_>) {
     sampler.read_file_bytes = 4 << 20;
 }
 
-/// Measures a cell by all techniques of its operation, and expects that all techniques that suit the cell are measured and
-/// proved.
 fn check_right(test: &str, spec: &CellSpec) {
     let asked = &spec.conditions;
     let mut rivals = [true, false]
@@ -261,7 +257,6 @@ fn beside_another(spec: &CellSpec, technique: TechniqueName) -> Experiment {
     }
 }
 
-/// Expects that a technique with this fault is caught.
 fn caught(spec: &CellSpec, technique: TechniqueName, fault: Fault) {
     let is_it = move |contender| contender == Contender::Technique(technique);
     let experiment = beside_another(spec, technique);
@@ -455,7 +450,6 @@ fn segments_of_other_calls_are_caught_unless_all_calls_send_the_same() {
     }
 }
 
-/// Changes a byte of one of the lists that were filled.
 struct OneWrong(Box<dyn ReadMover>);
 
 impl ReadMover for OneWrong {

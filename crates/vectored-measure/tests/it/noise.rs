@@ -13,7 +13,6 @@ pub enum Noise {
     },
     /// A first-order autoregressive series of log factors.
     Autoregressive {
-        /// Correlation of one value with the next.
         rho: f64,
         sigma: f64,
         /// `true`: all contenders share one series in order of time, like the load of a machine. `false`: each contender

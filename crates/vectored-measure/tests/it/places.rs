@@ -13,7 +13,6 @@ use vectored_results::model::{CellSpec, Drain, Experiment, PageCache, Target, Wo
 
 use crate::support::{directory, experiment, run_rounds_quietly, skip};
 
-/// Measures cells by the usual techniques, with files in a directory.
 fn measure(cells: &[CellSpec], directory: &Path) -> Result<Outcome, RunError> {
     let rivals = techniques(cells[0].conditions.operation, true);
     let experiment = Experiment {

@@ -6,7 +6,6 @@ use vectored_results::model::{CellSpec, Experiment, PageCache, Target, Technique
 use crate::refused_aio::refusing;
 use crate::support::{MINIMUM_NS, measure_here};
 
-/// Measures a cell by these techniques while a call is refused.
 fn measured(
     (call, errno): (libc::c_long, i32),
     cell: CellSpec,

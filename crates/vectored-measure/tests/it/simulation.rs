@@ -12,7 +12,6 @@ use vectored_results::model::{Cell, Experiment, Operation, Role, TechniqueName, 
 use crate::noise::Noise;
 use crate::support::{WRITES, cells_of_pipe, experiment, place, run_quietly};
 
-/// Runs of each scenario.
 const RUNS: u64 = 60;
 
 /// The claims are 5 % and 95 %. At most 2.2 % of the verdicts "faster" are wrong, and at least 94.3 % of the intervals
@@ -20,7 +19,6 @@ const RUNS: u64 = 60;
 const MAX_FALSE_DISCOVERIES: f64 = 0.05;
 const MIN_COVERAGE: f64 = 0.93;
 
-/// The number of simulations: the value of the variable, or `usual`.
 pub fn simulations(usual: u64) -> u64 {
     match std::env::var("VECTORED_SIMULATIONS") {
         Ok(number) => number.parse().expect("VECTORED_SIMULATIONS is a number"),
@@ -86,7 +84,6 @@ fn level_shifts() {
     check("level shifts of 1.8", LEVEL_SHIFTS, 0.75);
 }
 
-/// Counts over many runs.
 #[derive(Default)]
 struct Tally {
     runs: u64,
@@ -98,7 +95,6 @@ struct Tally {
     cells: u64,
     /// Cells with a choice.
     bounds: u64,
-    /// Cells whose choice takes longer than its bound says.
     broken: u64,
 }
 
@@ -187,7 +183,6 @@ fn tally(scenario: &Scenario, noise: Noise) -> Tally {
     tally
 }
 
-/// One run of the real engine on a simulated machine.
 fn simulate(scenario: &Scenario, noise: Noise, seed: u64) -> Vec<Cell> {
     let clock = FakeClock::default();
     let truth = *scenario;

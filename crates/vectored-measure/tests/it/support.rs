@@ -15,7 +15,6 @@ use vectored_results::model::{
     CellSpec, Drain, Experiment, Operation, Target, TechniqueName, Workload,
 };
 
-/// The techniques for writing that are ranked by default.
 pub const WRITES: [TechniqueName; 3] = [
     TechniqueName::WRITE_EACH,
     TechniqueName::COPY_THEN_WRITE,
@@ -25,7 +24,6 @@ pub const WRITES: [TechniqueName; 3] = [
 /// A budget so short that a cell gets the minimum of rounds.
 pub const MINIMUM_NS: u64 = 10_000_000;
 
-/// An experiment with these cells and rivals, and with `adaptive` for comparison.
 pub fn experiment(cells: Vec<CellSpec>, rivals: &[TechniqueName], budget_ns: u64) -> Experiment {
     Experiment {
         cells,
@@ -44,7 +42,6 @@ pub fn cells_of_pipe(cells: usize) -> Vec<CellSpec> {
         .collect()
 }
 
-/// Runs the experiment on real descriptors, with files in the directory of the tests.
 pub fn measure_here(
     experiment: &Experiment,
     set: impl FnOnce(&mut DescriptorSampler<'_>),
@@ -54,12 +51,10 @@ pub fn measure_here(
     run_quietly(experiment, &mut sampler, &MonotonicClock)
 }
 
-/// The directory for files of tests.
 pub fn directory() -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
 }
 
-/// Runs the experiment within its budget.
 pub fn run_quietly(
     experiment: &Experiment,
     sampler: &mut dyn Sampler,
@@ -90,14 +85,12 @@ pub fn run_rounds_quietly(
     run_rounds(experiment, rounds, sampler, clock, watch)
 }
 
-/// The index of a technique among the techniques that are measured by default.
 pub fn place(technique: TechniqueName) -> usize {
     let usual = techniques(Operation::Write, true);
     let place = usual.iter().position(|usual| *usual == technique);
     place.expect("a technique that is measured by default")
 }
 
-/// A call of the engine to a sampler.
 pub enum Step<'s> {
     Begin(&'s CellSpec, DrainChoice),
     Round(u32),

@@ -27,7 +27,6 @@ struct Shared {
 struct State {
     /// What the ranks have brought to the present exchange.
     brought: BTreeMap<usize, Vec<u8>>,
-    /// The number of exchanges that have ended.
     ended: u64,
     last: Arc<Vec<Vec<u8>>>,
     has_gone: bool,
@@ -38,7 +37,6 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl ThreadGroup {
-    /// All ranks of a new group of `size`.
     pub fn of(size: usize) -> Vec<ThreadGroup> {
         let shared = Arc::new(Shared::default());
         let rank = |rank| ThreadGroup {
@@ -49,7 +47,6 @@ impl ThreadGroup {
         (0..size).map(rank).collect()
     }
 
-    /// Brings `bytes`; returns what all have brought.
     fn exchange(&self, bytes: Vec<u8>) -> Arc<Vec<Vec<u8>>> {
         let mut state = locked(&self.shared.state);
         let number = state.ended;

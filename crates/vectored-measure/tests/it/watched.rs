@@ -16,10 +16,8 @@ use vectored_results::model::{CellSpec, Experiment, Layout, Target, TechniqueNam
 use crate::honesty::{direct_cells, small};
 use crate::support::{WRITES, directory, experiment, run_rounds_quietly};
 
-/// What a call was given.
 struct Given {
     start_bytes: usize,
-    /// The addresses and the lengths of the segments.
     segments: Vec<(usize, usize)>,
     flags: OFlags,
 }
@@ -65,7 +63,6 @@ impl ReadMover for Watched<dyn ReadMover> {
     }
 }
 
-/// The calls of the vectored technique in this many rounds.
 fn watch(spec: &CellSpec, rounds: u32) -> Vec<Given> {
     let rival = TechniqueName::vectored_call(spec.conditions.operation);
     let experiment = Experiment {

@@ -60,7 +60,6 @@ struct IoEvent {
     res2: i64,
 }
 
-/// The segments of a list, none of them empty.
 type Array = Vec<iovec>;
 
 /// Lists moved by Linux native AIO.
@@ -82,11 +81,9 @@ pub struct AioQueue {
 struct Slot {
     block: Iocb,
     number: u64,
-    /// The offset of the first byte; `None` for a stream.
     offset: Option<u64>,
     list: Array,
     moved: u64,
-    /// The entries that the calls after the first call move.
     rest: Array,
 }
 
@@ -135,7 +132,6 @@ impl AioQueue {
         engine::run(&mut scope, how, over, next, on_event)
     }
 
-    /// Passes the started calls to the kernel. Returns a slot that the kernel refuses, with the code of the error.
     fn submit(&mut self) -> Option<(usize, i32)> {
         let mut refusals = 0;
         while !self.started.is_empty() {
@@ -163,7 +159,6 @@ impl AioQueue {
                     refusals += 1;
                     thread::sleep(PAUSE);
                 }
-                // The first call failed, and no call was taken.
                 Err(code) => return Some((self.started.remove(0), code)),
             }
         }
@@ -230,7 +225,6 @@ impl ListQueue for AioQueue {
             entries.collect()
         };
         let mut free = lists.into_iter().map(array).collect();
-        // The list whose transfer ended first is at the front.
         let next = |free: &mut VecDeque<_>, _| free.pop_front().expect("a list for each transfer");
         self.run((fd, PREADV), how, &mut free, next, on_event)
     }
@@ -249,7 +243,6 @@ struct AioScope<'r> {
     queue: &'r mut AioQueue,
     fd: BorrowedFd<'r>,
     opcode: u16,
-    /// Ended lists that were not returned.
     over: VecDeque<Ended<Array>>,
 }
 
@@ -345,7 +338,6 @@ impl Scope for AioScope<'_> {
     }
 }
 
-/// Waits until no call is in flight.
 impl Drop for AioScope<'_> {
     fn drop(&mut self) {
         self.queue.started.clear();
@@ -356,7 +348,6 @@ impl Drop for AioScope<'_> {
 }
 
 impl Slot {
-    /// The entries that are not yet moved.
     fn rest(&mut self) -> &[iovec] {
         if self.moved == 0 {
             return &self.list;

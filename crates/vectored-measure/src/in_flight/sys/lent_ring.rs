@@ -23,7 +23,6 @@ type Lists = VecDeque<Data<&'static mut [u8]>>;
 pub struct RingQueue {
     /// The ring is empty outside of `write` and `read`.
     ring: Ring<&'static mut [u8]>,
-    /// Empty queues, to be used again.
     written: Lists,
 }
 
@@ -88,7 +87,6 @@ impl ListQueue for RingQueue {
         let mut free: Lists = lists
             .map(|list| Data::Buffers(list.iter_mut().map(lend).collect()))
             .collect();
-        // The list whose transfer ended first is at the front.
         let next = |free: &mut Lists, _| free.pop_front().expect("a list for each transfer");
         move_by_ring(lent.0, &shared, how, &mut free, next, on_event)
     }

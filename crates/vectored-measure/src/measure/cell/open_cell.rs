@@ -30,7 +30,6 @@ pub(crate) struct OpenCell {
     pub step: Step,
     pub source: Option<Box<dyn End>>,
     pub sink: Option<Box<dyn End>>,
-    /// The contenders, with the number of their samples so far.
     pub contenders: Vec<(Contender, u32)>,
     pub call_bytes: u64,
     pub first: FirstCall,

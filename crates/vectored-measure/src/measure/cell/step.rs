@@ -15,7 +15,6 @@ use crate::measure::techniques::{CopyMover, Mover, ReadMover};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Turn {
     pub contender: Contender,
-    /// The index of the contender's mover.
     pub place: usize,
     pub timed: Timed,
     /// Position of the first byte in the pattern of the source.
@@ -57,12 +56,10 @@ impl Supply {
     }
 }
 
-/// What is moved, and the movers of the contenders.
 #[expect(clippy::large_enum_variant, reason = "one cell is open at a time")]
 pub(crate) enum Moving {
     Write(Supply, Vec<Box<dyn Mover>>),
     Read {
-        /// The memory to read into: one payload for each transfer in flight.
         buffers: Vec<Payload>,
         movers: Vec<Box<dyn ReadMover>>,
         /// For each buffer, the number of the call of the last batch that filled the buffer last.
@@ -72,7 +69,6 @@ pub(crate) enum Moving {
 }
 
 pub(crate) struct Step {
-    /// The bytes of a source.
     pub pattern: Pattern,
     pub call_bytes: usize,
     pub moving: Moving,
@@ -88,7 +84,6 @@ fn read_lists<'a>(buffers: &'a mut [Payload], turn: &Turn) -> Vec<Vec<&'a mut [u
 }
 
 impl Step {
-    /// The bytes of a source in `calls` calls, from the call with the number `first` on.
     fn of_source(&self, turn: &Turn, first: u32, calls: u32) -> Vec<u8> {
         let mut bytes = vec![0; self.call_bytes * calls as usize];
         let at = turn.position + u64::from(first) * self.call_bytes as u64;
@@ -96,7 +91,6 @@ impl Step {
         bytes
     }
 
-    /// Prepares the bytes and the techniques' working memory. Not timed.
     pub fn prepare(&mut self, turn: &Turn) -> io::Result<()> {
         // Every byte of the memory differs from the expected byte.
         let mut last = Vec::new();

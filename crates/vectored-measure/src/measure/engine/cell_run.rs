@@ -32,7 +32,6 @@ pub(super) struct CellRun<'a> {
     experiment: &'a Experiment,
     pub techniques: Vec<TechniqueName>,
     pub cell: Cell,
-    /// CPU time per call of each sample, by technique.
     cpu_ns: Vec<Vec<f64>>,
     pub extras: CellExtras,
     pub order: BalancedOrder,
@@ -50,7 +49,6 @@ pub(super) struct CellRun<'a> {
 }
 
 impl<'a> CellRun<'a> {
-    /// A new cell without the techniques that the kernel refuses.
     pub fn new(
         spec: CellSpec,
         experiment: &'a Experiment,
@@ -254,7 +252,6 @@ impl<'a> CellRun<'a> {
         !self.is_out(technique) || (is_cheap && self.cell.rounds.is_multiple_of(OUT_EVERY))
     }
 
-    /// Whether a technique is out: sampled now and then, only for its own row of the result.
     fn is_out(&self, technique: usize) -> bool {
         !self.cell.techniques[technique].contender && self.cell.rounds >= MIN_ROUNDS as u32
     }
@@ -271,7 +268,6 @@ impl<'a> CellRun<'a> {
         }
     }
 
-    /// The time that a visit takes beside its rounds.
     pub fn opening_ns(&self) -> u64 {
         (self.spent_ns - self.rounds_ns) / self.visits.max(1)
     }
@@ -320,7 +316,6 @@ impl<'a> CellRun<'a> {
 
 #[derive(Clone, Copy)]
 pub(super) struct Sample {
-    /// The time of all calls of the sample.
     elapsed_ns: u64,
     wall_ns: f64,
     cpu_ns: f64,
@@ -350,7 +345,6 @@ pub(super) fn calls_per_sample(call_ns: u64, setup: &CellSetup) -> u32 {
     fitting(SAMPLE_NS.div_ceil(call_ns), setup)
 }
 
-/// The number of calls nearest to `wanted` that a sample of the cell can have.
 fn fitting(wanted: u64, setup: &CellSetup) -> u32 {
     let multiple = u64::from(setup.calls_multiple.max(1));
     let most = (u64::from(setup.max_calls) / multiple).max(1);

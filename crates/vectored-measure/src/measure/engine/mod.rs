@@ -136,11 +136,9 @@ struct Engine<'a> {
     began_ns: u64,
     next_save_ns: u64,
     reported: Option<Progress>,
-    /// The first call that the kernel refused.
     refused: Option<MeasureError>,
 }
 
-/// Interval of the reports of progress during a visit.
 const REPORT_NS: u64 = 500_000_000;
 
 /// Saving takes at most `1 / SAVES_DIVISOR` of the time, except for the first save.
@@ -593,7 +591,6 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    /// The results of these cells so far. `reason` says why the cells without a round are left out.
     fn outcome(&self, cells: Vec<CellRun<'a>>, reason: &str) -> Outcome {
         let has_minimum = |cell: &CellRun<'_>| {
             cell.is_refined || cell.impossible.is_some() || cell.cell.rounds >= MIN_ROUNDS
@@ -692,7 +689,6 @@ impl Visit {
     }
 }
 
-/// Rounds of one cell that locate a crossover more precisely.
 struct Step<'a> {
     cost_ns: u64,
     /// The index of a cell that has rounds already, or a new cell.

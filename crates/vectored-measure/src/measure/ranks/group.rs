@@ -93,7 +93,6 @@ pub(crate) fn failures<T>(
     of_all(group, own.map(|error| failure(group, host, error)))
 }
 
-/// The failure of this rank.
 fn failure(group: &dyn Group, host: &str, error: &MeasureError) -> RankFailure {
     let refused = match error {
         MeasureError::Refused { technique, source } => Some((*technique, source.to_string())),

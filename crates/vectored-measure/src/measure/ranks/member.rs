@@ -26,14 +26,12 @@ pub(crate) struct Member<'a> {
     signal: &'a dyn Fn() -> u64,
     /// The groups of the first ranks, by the number of ranks. `None` if this rank is not in the group.
     parts: Vec<(u32, Option<Rc<dyn Group>>)>,
-    /// The samples of this rank. Only summaries of the samples leave this rank.
     tallies: Vec<(CellSpec, CellTally)>,
     cell: Option<OpenCell>,
 }
 
 #[derive(Clone, Debug, Default)]
 struct CellTally {
-    /// Time per call of each sample, by technique.
     samples_ns: Vec<Vec<f64>>,
     /// Number of samples in which this rank was the slowest, by technique.
     last: Vec<u64>,
@@ -42,7 +40,6 @@ struct CellTally {
 struct OpenCell {
     part: Rc<dyn Group>,
     techniques: Vec<TechniqueName>,
-    /// The index in [`Member::tallies`].
     tally: usize,
     round: u32,
     /// An error that is reported by the next sample.

@@ -61,7 +61,6 @@ impl ColdPool {
     }
 }
 
-/// The memory of both pools. All cells of a run share this memory.
 #[derive(Debug, Default)]
 pub(crate) struct PoolMemory {
     pools: [Vec<u8>; 2],
@@ -73,13 +72,11 @@ pub(crate) struct PoolMemory {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     Segments,
-    /// All bytes of the list, contiguous.
     Image,
 }
 
 #[derive(Debug)]
 pub(crate) struct PoolPayload {
-    /// Indexed by [`Form`]: the image is a list of one segment.
     pools: [Pool; 2],
     sweep: Vec<u8>,
     /// The owner of the memory. When this value is dropped, the memory goes back there.
@@ -192,7 +189,6 @@ struct Pool {
     stride: usize,
     next: usize,
     phase: usize,
-    /// Offsets of the segments of the last batch.
     drawn: Vec<usize>,
 }
 

@@ -58,7 +58,6 @@ pub(crate) fn time_full_queue(
         Event::Ended(_) => {
             ended += 1;
             is_group_taken = true;
-            // With few calls the queue drains before enough transfers have ended.
             if ended == batch.all_calls() && to.is_none() {
                 to = Some((ended, clock.now_ns()));
             }

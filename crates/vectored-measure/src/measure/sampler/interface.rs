@@ -70,7 +70,6 @@ pub struct CellSetup {
 }
 
 impl CellSetup {
-    /// The setup of an end with room for `bytes` bytes or for one call of the cell, whichever is more.
     pub(crate) fn with_room(bytes: u64, spec: &CellSpec) -> Self {
         let calls = bytes / spec.workload.total_bytes() as u64;
         CellSetup {
@@ -86,7 +85,6 @@ impl CellSetup {
         }
     }
 
-    /// The setup of an end that a cell does not have.
     pub(crate) fn of_no_end() -> Self {
         CellSetup {
             max_calls: u32::MAX,

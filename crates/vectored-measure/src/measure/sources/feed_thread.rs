@@ -32,7 +32,6 @@ enum Order {
 }
 
 enum Report {
-    /// The bytes are ready, and writing begins.
     Ready,
     Written(io::Result<()>),
 }
@@ -87,7 +86,6 @@ impl End for FeedThreadSource {
     }
 }
 
-/// Runs the thread: writes each batch. The stream ends with the thread.
 fn feed(writer: &OwnedFd, pattern: Pattern, orders: &Receiver<Order>, reports: &Sender<Report>) {
     let mut buffer = Vec::new();
     while let Ok(Order::Write { position, batch }) = orders.recv() {

@@ -27,7 +27,6 @@ const PAGE_BYTES: u64 = 4096;
 /// when the pages are evicted for the second sample.
 const COLD_GAP_BYTES: u64 = 2 << 20;
 
-/// An unnamed file filled with a pattern. All cells of a run share the file.
 #[derive(Debug)]
 pub(crate) struct PatternFile {
     file: File,
@@ -113,7 +112,6 @@ pub fn check_eviction(directory: &Path) -> Result<(), MeasureError> {
     }
 }
 
-/// A file that is read from a different page in each sample.
 pub(crate) struct FileSource {
     file: Rc<PatternFile>,
     page_cache: PageCache,
@@ -184,7 +182,6 @@ impl End for FileSource {
     }
 }
 
-/// A stream that is filled by the thread that reads it.
 pub(crate) struct StreamSource {
     stream: OpenStream,
     pattern: Pattern,
@@ -220,7 +217,6 @@ impl StreamSource {
         self.stream.kind.has_arrived(&self.stream.reader, bytes)
     }
 
-    /// Writes the bytes of one call. Returns false if the bytes do not fit.
     fn put(&self) -> io::Result<bool> {
         match plain_calls::write(&self.stream.writer, &self.buffer) {
             Ok(count) => Ok(count == self.buffer.len()),

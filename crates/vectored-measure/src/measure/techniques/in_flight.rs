@@ -50,7 +50,6 @@ fn refuses(conditions: &Conditions) -> Option<&'static str> {
     }
 }
 
-/// An asynchronous technique: the last queue, after its depth. A queue is made when its depth is needed.
 struct Asynchronous<Q>(Option<(u32, Q)>);
 
 impl<Q: ListQueue> Asynchronous<Q> {

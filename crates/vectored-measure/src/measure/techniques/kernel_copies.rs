@@ -78,7 +78,6 @@ fn splice_all(from: BorrowedFd<'_>, to: BorrowedFd<'_>, bytes: usize) -> io::Res
 }
 
 struct Splice {
-    /// The pipe to open between two descriptors that are no pipes.
     between: Option<StreamKind>,
     /// The ends of the pipe; `None` after an error, which may leave bytes in the pipe.
     ends: Option<Pair>,
