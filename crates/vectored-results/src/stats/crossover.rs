@@ -229,27 +229,23 @@ impl<'a> Bracket<'a> {
         let low = self.ln_bytes[index] - self.high[index] / slope;
         let high = self.ln_bytes[index] - self.low[index] / slope;
         let [before, after] = [before, after].map(|index| self.ln_bytes[index]);
-        // A flat line leaves the whole range between the two significant sizes.
         (
             if low.is_nan() { before } else { low.max(before) },
             if high.is_nan() { after } else { high.min(after) },
         )
     }
 
-    /// The sizes that lie significantly on neither side of the crossover.
     fn doubtful(&self) -> Range<usize> {
         let below = self.high.partition_point(|high| *high < 0.0);
         below..self.low.partition_point(|low| *low <= 0.0)
     }
 
-    /// The size nearest to the crossover that lies significantly on neither side.
     fn nearest_doubtful(&self) -> Option<usize> {
         let distance = |index: usize| self.middle[index].abs();
         let doubtful = self.doubtful();
         doubtful.min_by(|&a, &b| distance(a).total_cmp(&distance(b)))
     }
 
-    /// The first size past the crossover.
     fn past(&self) -> usize {
         let at = self.ln_at();
         let past = self.ln_bytes.partition_point(|ln_bytes| *ln_bytes < at);

@@ -34,7 +34,6 @@ pub struct PairStats {
     /// The number of rounds that sampled both techniques.
     pub rounds: usize,
     pub ratio: f64,
-    /// The smallest and the largest ratio of a round.
     pub range: (f64, f64),
     /// The interval of the ratio; `None` with fewer than six rounds.
     pub interval: Option<(f64, f64)>,
@@ -49,13 +48,11 @@ impl PairStats {
             .map_or(f64::INFINITY, |(low, high)| (high / low).ln() / 2.0)
     }
 
-    /// Whether the interval excludes 1.
     pub fn separated(&self) -> bool {
         self.interval
             .is_some_and(|(low, high)| low > 1.0 || high < 1.0)
     }
 
-    /// Whether the ratio is surely within 1 ± `zone`.
     pub fn is_within(&self, zone: f64) -> bool {
         self.equivalence
             .is_some_and(|(low, high)| low >= 1.0 - zone && high <= 1.0 + zone)

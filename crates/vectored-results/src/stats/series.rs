@@ -26,7 +26,6 @@ pub(crate) fn has_helper(cell: &Cell) -> bool {
         .is_some_and(|drain| drain.has_thread() || drain == Drain::Peer)
 }
 
-/// One technique against another in one cell, by round.
 pub fn pair(cell: &Cell, of: TechniqueName, to: TechniqueName) -> Option<PairStats> {
     let [of, to] = [cell.technique(of)?, cell.technique(to)?];
     paired(&log_ratios(&of.samples_ns, &to.samples_ns))

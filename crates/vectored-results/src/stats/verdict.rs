@@ -269,7 +269,6 @@ mod tests {
         weigh_cell(&cell, &[names[0], names[1], names[3], names[4]]).unwrap()
     }
 
-    /// A cell whose floor is the same in all rounds.
     fn evidence(series_ns: &[Vec<Option<f64>>]) -> Evidence {
         let slices: Vec<&Samples> = series_ns.iter().map(|times| &times[..]).collect();
         weigh(&slices, 100.0, &vec![Some(100.0); series_ns[0].len()])

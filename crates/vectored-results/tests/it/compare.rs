@@ -46,7 +46,6 @@ fn run(rng: &mut Rng, slower: impl Fn(Target, TechniqueName) -> f64) -> Results 
     Results { cells, ..results() }
 }
 
-/// The text of a document on a terminal without its details.
 fn text(document: &Document, width: usize) -> String {
     let options = TerminalOptions {
         width,

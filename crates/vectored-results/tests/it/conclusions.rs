@@ -71,7 +71,6 @@ fn a_section_names_the_crossover_and_what_it_costs_to_be_wrong() {
     insta::assert_snapshot!(table(&run_on(machine()), 120));
 }
 
-/// A machine on which neither many calls nor a list ever pays.
 fn copying_machine() -> CostModel {
     machine().with(|costs| (costs.call_ns, costs.gather_call_ns) = (1e5, 1e5))
 }
@@ -179,7 +178,6 @@ fn the_last_sentence_says_what_holds_on_every_target() {
     }
 }
 
-/// The sentences about the crossovers of lists of `segment_count` segments.
 fn said_of(results: &Results, segment_count: usize) -> Option<String> {
     let subject = format!("{segment_count} segments: ");
     let mut said = sentences(results).into_iter();

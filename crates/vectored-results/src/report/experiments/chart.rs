@@ -7,7 +7,6 @@ use crate::report::experiments::figure::Figure;
 use crate::report::experiments::layout::{Layout, comparable, is_of_its_own};
 use crate::report::experiments::near_fastest::smallest_near_fastest;
 
-/// The curves of an experiment, by size. `None` if it has one size only.
 pub fn chart(experiment: &Reproduction, layout: &Layout) -> Option<Chart> {
     // Ratios can be compared where times cannot.
     let published = if layout.is_ratio() { &experiment.published } else { comparable(experiment) };

@@ -77,9 +77,7 @@ pub fn document(results: &Results) -> Document {
 struct Group<'a> {
     title: String,
     conditions: &'a Conditions,
-    /// The requested cells, in their order.
     cells: Vec<&'a Cell>,
-    /// The cells that were measured between the requested cells.
     refined: Vec<&'a Cell>,
 }
 
