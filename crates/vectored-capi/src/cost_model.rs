@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use libc::{c_char, c_int, c_uint, size_t};
 use vectored::CostModel;
-use vectored::cost::CalibrationTarget;
 use vectored::cost::TargetKind;
 
 use crate::entry::{Failure, free_object, new_object, object_ref, value};
@@ -42,7 +41,7 @@ pub struct vectored_cost_model(pub(crate) CostModel);
 #[unsafe(no_mangle)]
 pub extern "C" fn vectored_cost_model_for_target(target: c_int) -> *mut vectored_cost_model {
     new_object(|| {
-        let kind = calibration_target(target, Path::new("."))?.kind();
+        let kind = target_kind(target)?;
         Ok(vectored_cost_model(CostModel::for_target(kind)))
     })
 }
@@ -69,12 +68,15 @@ pub unsafe extern "C" fn vectored_cost_model_calibrate(
             Some(unsafe { CStr::from_ptr(directory) })
         };
         let path = directory.map(|text| Path::new(OsStr::from_bytes(text.to_bytes())));
-        let target = calibration_target(target, path.unwrap_or(Path::new("")))?;
-        if target.kind() == TargetKind::File && path.is_none() {
+        let kind = target_kind(target)?;
+        if matches!(kind, TargetKind::File | TargetKind::FileOverwrite) && path.is_none() {
             return Err(Failure::with_code(libc::EFAULT));
         }
+        let directory = path.unwrap_or(Path::new(""));
         let budget = Duration::from_millis(budget_ms.into());
-        Ok(vectored_cost_model(CostModel::calibrate(target, budget)?))
+        Ok(vectored_cost_model(CostModel::calibrate(
+            kind, directory, budget,
+        )?))
     })
 }
 
@@ -92,7 +94,7 @@ pub unsafe extern "C" fn vectored_cost_model_load(
     target: c_int,
 ) -> *mut vectored_cost_model {
     new_object(|| {
-        let kind = calibration_target(target, Path::new("."))?.kind();
+        let kind = target_kind(target)?;
         if path.is_null() {
             return Err(Failure::with_code(libc::EFAULT));
         }
@@ -136,25 +138,17 @@ pub unsafe extern "C" fn vectored_cost_model_copy_below_bytes(
 /// # Errors
 ///
 /// `EINVAL` if no target has the number.
-pub(crate) fn calibration_target(
-    target: c_int,
-    directory: &Path,
-) -> Result<CalibrationTarget<'_>, Failure> {
-    const TARGETS: [vectored_target; 6] = [
-        vectored_target::VECTORED_OTHER,
-        vectored_target::VECTORED_FILE,
-        vectored_target::VECTORED_FILE_OVERWRITE,
-        vectored_target::VECTORED_PIPE,
-        vectored_target::VECTORED_UNIX,
-        vectored_target::VECTORED_TCP,
+pub(crate) fn target_kind(target: c_int) -> Result<TargetKind, Failure> {
+    use vectored_target::*;
+    const KINDS: [(vectored_target, TargetKind); 6] = [
+        (VECTORED_OTHER, TargetKind::Other),
+        (VECTORED_FILE, TargetKind::File),
+        (VECTORED_FILE_OVERWRITE, TargetKind::FileOverwrite),
+        (VECTORED_PIPE, TargetKind::Pipe),
+        (VECTORED_UNIX, TargetKind::Unix),
+        (VECTORED_TCP, TargetKind::Tcp),
     ];
-    let named = TARGETS.into_iter().find(|&known| known as c_int == target);
-    Ok(match named.ok_or(Failure::with_code(libc::EINVAL))? {
-        vectored_target::VECTORED_OTHER => CalibrationTarget::Other,
-        vectored_target::VECTORED_FILE => CalibrationTarget::File(directory),
-        vectored_target::VECTORED_FILE_OVERWRITE => CalibrationTarget::FileOverwrite(directory),
-        vectored_target::VECTORED_PIPE => CalibrationTarget::Pipe,
-        vectored_target::VECTORED_UNIX => CalibrationTarget::Unix,
-        vectored_target::VECTORED_TCP => CalibrationTarget::Tcp,
-    })
+    let named = KINDS.into_iter().find(|known| known.0 as c_int == target);
+    let (_, kind) = named.ok_or(Failure::with_code(libc::EINVAL))?;
+    Ok(kind)
 }

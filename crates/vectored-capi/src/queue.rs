@@ -1,14 +1,13 @@
 //! The queue of segments.
 
 use std::ffi::c_void;
-use std::path::Path;
 
 use libc::{c_int, iovec, size_t, ssize_t};
 use vectored::SegmentQueue;
 use vectored::queue::QueuePolicy;
 use vectored::queue::Segment;
 
-use crate::cost_model::calibration_target;
+use crate::cost_model::target_kind;
 use crate::entry::{
     Failure, descriptor, free_object, new_object, object, object_ref, status, transfer, value,
 };
@@ -40,7 +39,7 @@ pub extern "C" fn vectored_queue_new() -> *mut vectored_queue {
 #[unsafe(no_mangle)]
 pub extern "C" fn vectored_queue_for_target(target: c_int, limit: size_t) -> *mut vectored_queue {
     new_object(|| {
-        let kind = calibration_target(target, Path::new("."))?.kind();
+        let kind = target_kind(target)?;
         let mut policy = QueuePolicy::for_target(kind);
         if limit > 0 {
             policy.limit_bytes = limit;

@@ -1,12 +1,11 @@
 //! The costs that decide what a [`Gather`](crate::gather::Gather) copies.
 
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use vectored::cost::CalibrationTarget;
 use vectored::cost::TargetKind;
 
 use crate::failure::of_path;
@@ -56,26 +55,19 @@ impl CostModel {
         directory: Option<PathBuf>,
         milliseconds: u64,
     ) -> PyResult<CostModel> {
-        let target = match (target, &directory) {
-            ("file", Some(directory)) => CalibrationTarget::File(directory),
-            ("file-overwrite", Some(directory)) => CalibrationTarget::FileOverwrite(directory),
-            ("file" | "file-overwrite", None) => {
-                let message = format!("'{target}' needs the argument directory");
-                return Err(PyValueError::new_err(message));
-            }
-            (_, Some(_)) => {
-                let message =
-                    format!("'{target}' takes no directory: only 'file' and 'file-overwrite' do");
-                return Err(PyValueError::new_err(message));
-            }
-            ("pipe", None) => CalibrationTarget::Pipe,
-            ("unix", None) => CalibrationTarget::Unix,
-            ("tcp", None) => CalibrationTarget::Tcp,
-            ("other", None) => CalibrationTarget::Other,
-            _ => return Err(unknown(target)),
-        };
+        let kind = kind_of(target)?;
+        let is_file = matches!(kind, TargetKind::File | TargetKind::FileOverwrite);
+        if is_file != directory.is_some() {
+            let message = if is_file {
+                format!("'{target}' needs the argument directory")
+            } else {
+                format!("'{target}' takes no directory: only 'file' and 'file-overwrite' do")
+            };
+            return Err(PyValueError::new_err(message));
+        }
         let budget = Duration::from_millis(milliseconds);
-        let model = py.detach(|| vectored::CostModel::calibrate(target, budget));
+        let made_in = directory.as_deref().unwrap_or(Path::new(""));
+        let model = py.detach(|| vectored::CostModel::calibrate(kind, made_in, budget));
         let model = model.map_err(|error| match &directory {
             Some(directory) => of_path(&error, directory),
             None => error.into(),
@@ -114,11 +106,10 @@ fn kind_of(target: &str) -> PyResult<TargetKind> {
         "unix" => TargetKind::Unix,
         "tcp" => TargetKind::Tcp,
         "other" => TargetKind::Other,
-        _ => return Err(unknown(target)),
+        _ => {
+            let known = "'file', 'file-overwrite', 'pipe', 'unix', 'tcp' or 'other'";
+            let message = format!("target must be {known}, not '{target}'");
+            return Err(PyValueError::new_err(message));
+        }
     })
-}
-
-fn unknown(target: &str) -> PyErr {
-    let known = "'file', 'file-overwrite', 'pipe', 'unix', 'tcp' or 'other'";
-    PyValueError::new_err(format!("target must be {known}, not '{target}'"))
 }

@@ -156,7 +156,7 @@
 //! | write past the page cache | [`files::write_all_at`] of [`files::AlignedBuffer`]s, as [`files::DirectAlignment`] says |
 //! | write a `bytes::Buf` (feature `bytes`) | `SegmentQueue::push_buf` |
 //! | have many transfers in flight | `uring` (feature `uring`, Linux) |
-//! | tune what is copied | [`CostModel`] with [`cost::TargetKind`] or [`cost::CalibrationTarget`]; of a queue [`queue::QueuePolicy`] |
+//! | tune what is copied | [`CostModel`] with [`cost::TargetKind`]; of a queue [`queue::QueuePolicy`] |
 //! | load the costs of a type of machine from a saved result (feature `load`) | `CostModel::load` |
 //! | make the calls yourself | [`SegmentCursor`], [`limits`] |
 //!

@@ -8,7 +8,6 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
-use vectored::cost::CalibrationTarget;
 use vectored::cost::TargetKind;
 
 /// A file is emptied before it would exceed this.
@@ -36,7 +35,7 @@ impl Kind {
         }
     }
 
-    fn directory(self, disk: &Path) -> &Path {
+    pub fn directory(self, disk: &Path) -> &Path {
         match self {
             Kind::Disk => disk,
             _ => Path::new("/dev/shm"),
@@ -49,15 +48,6 @@ impl Kind {
             Kind::Tcp => TargetKind::Tcp,
             Kind::Pipe => TargetKind::Pipe,
             Kind::Tmpfs | Kind::Disk => TargetKind::File,
-        }
-    }
-
-    pub fn calibration(self, disk: &Path) -> CalibrationTarget<'_> {
-        match self {
-            Kind::Unix => CalibrationTarget::Unix,
-            Kind::Tcp => CalibrationTarget::Tcp,
-            Kind::Pipe => CalibrationTarget::Pipe,
-            Kind::Tmpfs | Kind::Disk => CalibrationTarget::File(self.directory(disk)),
         }
     }
 }

@@ -75,7 +75,11 @@ fn print_table(options: &Options, cells: &[(Column, Cell)], columns: &[Column]) 
 fn print_choices(options: &Options, cells: &[(Column, Cell)], kind: Kind) -> io::Result<()> {
     let mut calibrated = Vec::new();
     for _ in 0..CALIBRATIONS {
-        let model = CostModel::calibrate(kind.calibration(&options.directory), BUDGET)?;
+        let model = CostModel::calibrate(
+            kind.target_kind(),
+            kind.directory(&options.directory),
+            BUDGET,
+        )?;
         calibrated.push(QueuePolicy::from_model(&model));
     }
     let median = |of: fn(&QueuePolicy) -> usize| {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use vectored::CostModel;
-use vectored::cost::CalibrationTarget;
+use vectored::cost::TargetKind;
 use vectored::queue::QueuePolicy;
 
 /// The source of the policies.
@@ -51,20 +51,20 @@ impl Policies {
     ///
     /// If a target cannot be calibrated.
     pub fn of(source: PolicySource, directory: &Path) -> io::Result<Policies> {
-        let policy = |target: CalibrationTarget<'_>| match source {
-            PolicySource::Default => Ok(QueuePolicy::for_target(target.kind())),
+        let policy = |kind: TargetKind| match source {
+            PolicySource::Default => Ok(QueuePolicy::for_target(kind)),
             PolicySource::Calibrated => {
-                let model = CostModel::calibrate(target, BUDGET)?;
+                let model = CostModel::calibrate(kind, directory, BUDGET)?;
                 let mut policy = QueuePolicy::from_model(&model);
                 // The documentation of `from_model` asks for this limit.
-                policy.limit_bytes = QueuePolicy::for_target(target.kind()).limit_bytes;
+                policy.limit_bytes = QueuePolicy::for_target(kind).limit_bytes;
                 Ok::<_, io::Error>(policy)
             }
         };
         Ok(Policies {
-            tcp: policy(CalibrationTarget::Tcp)?,
-            append: policy(CalibrationTarget::File(directory))?,
-            overwrite: policy(CalibrationTarget::FileOverwrite(directory))?,
+            tcp: policy(TargetKind::Tcp)?,
+            append: policy(TargetKind::File)?,
+            overwrite: policy(TargetKind::FileOverwrite)?,
         })
     }
 

@@ -279,6 +279,7 @@ static void models(void)
     CHECK(vectored_cost_model_for_target(-1) == NULL && errno == EINVAL);
     CHECK(vectored_cost_model_calibrate(17, NULL, 1) == NULL && errno == EINVAL);
     CHECK(vectored_cost_model_calibrate(VECTORED_FILE, NULL, 1) == NULL && errno == EFAULT);
+    CHECK(vectored_cost_model_calibrate(VECTORED_FILE_OVERWRITE, NULL, 1) == NULL && errno == EFAULT);
     CHECK(vectored_cost_model_calibrate(VECTORED_FILE, "/proc/nowhere", 1) == NULL && errno == ENOENT);
     CHECK(vectored_gather_with_model(NULL) == NULL && errno == EFAULT);
     CHECK(vectored_scatter_with_model(NULL) == NULL && errno == EFAULT);

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use vectored::CostModel;
-use vectored::cost::CalibrationTarget;
 use vectored_results::model::{Conditions, Drain, FittedModel, ModelSource, Target};
+use vectored_results::stats::target_kind;
 
 const BUDGET: Duration = Duration::from_millis(50);
 
@@ -23,21 +23,14 @@ pub fn calibrate(
     directory: &Path,
 ) -> io::Result<Option<FittedModel>> {
     let directory = path.map_or(directory, Path::new);
-    let (on, drain) = match target {
-        Target::File => (CalibrationTarget::File(directory), None),
-        Target::FileOverwrite => (CalibrationTarget::FileOverwrite(directory), None),
-        Target::Pipe => (CalibrationTarget::Pipe, Some(Drain::BetweenSamples)),
-        Target::Unix => (CalibrationTarget::Unix, Some(Drain::BetweenSamples)),
-        Target::Tcp => (CalibrationTarget::Tcp, Some(Drain::BetweenSamples)),
-        Target::Null => (CalibrationTarget::Other, None),
+    let (budget, drain) = match target {
+        Target::File | Target::FileOverwrite => (FILE_BUDGET, None),
+        Target::Pipe | Target::Unix | Target::Tcp => (BUDGET, Some(Drain::BetweenSamples)),
+        Target::Null => (BUDGET, None),
         // A calibration writes only to descriptors that it opened itself.
         Target::Socket | Target::Remote => return Ok(None),
     };
-    let budget = match on {
-        CalibrationTarget::File(_) | CalibrationTarget::FileOverwrite(_) => FILE_BUDGET,
-        _ => BUDGET,
-    };
-    let model = CostModel::calibrate(on, budget)?;
+    let model = CostModel::calibrate(target_kind(target), directory, budget)?;
     let conditions = Conditions {
         path: path.map(str::to_owned),
         ..Conditions::write(target)

@@ -2,10 +2,11 @@
 
 use std::fs::File;
 use std::io::{self, IoSlice, Read, Seek, SeekFrom};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::calibrate::ends::{null_device, pipe, tcp_pair, unix_pair, unnamed_file};
-use crate::cost::calibration_target::CalibrationTarget;
+use crate::cost::TargetKind;
 use crate::descriptor::{AsDescriptor, BorrowedDescriptor};
 use crate::error::TransferError;
 use crate::write::all::write_all;
@@ -51,22 +52,20 @@ enum Writer {
 }
 
 impl Channel {
-    pub(super) fn open(target: CalibrationTarget<'_>) -> io::Result<Channel> {
+    pub(super) fn open(kind: TargetKind, directory: &Path) -> io::Result<Channel> {
         let stream = |(writer, reader)| Writer::Stream { writer, reader };
-        let writer = match target {
-            CalibrationTarget::File(directory) | CalibrationTarget::FileOverwrite(directory) => {
-                Writer::File(unnamed_file(directory)?)
-            }
-            CalibrationTarget::Pipe => stream(pipe()?),
-            CalibrationTarget::Unix => stream(unix_pair()?),
-            CalibrationTarget::Tcp => stream(tcp_pair()?),
-            CalibrationTarget::Other => Writer::File(null_device()?),
+        let writer = match kind {
+            TargetKind::File | TargetKind::FileOverwrite => Writer::File(unnamed_file(directory)?),
+            TargetKind::Pipe => stream(pipe()?),
+            TargetKind::Unix => stream(unix_pair()?),
+            TargetKind::Tcp => stream(tcp_pair()?),
+            TargetKind::Other => Writer::File(null_device()?),
         };
         Ok(Channel {
             writer,
             position: 0,
-            end: match target {
-                CalibrationTarget::Other => u64::MAX,
+            end: match kind {
+                TargetKind::Other => u64::MAX,
                 _ => MAX_FILE_BYTES,
             },
             overwrites: false,

@@ -1,11 +1,11 @@
 //! Measuring a [`CostModel`] on the current machine.
 
 use std::io;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use self::channel::{Channel, MAX_LIST_BYTES};
 use self::lists::{List, Technique, Writers};
-use crate::cost::calibration_target::CalibrationTarget;
 use crate::cost::crossing::crossover;
 use crate::cost::fit::{lengths, lists_of};
 use crate::cost::thresholds::CopyThresholds;
@@ -60,10 +60,22 @@ const PAIRS: [[Technique; 4]; 2] = {
 const MAX_STREAM_BYTES: usize = 64 << 10;
 
 impl CostModel {
-    /// Opens a target and measures a model on it, in about `budget`. On a busy machine, this may take up to twice as
-    /// long.
+    /// Opens a target of this kind and measures a model on it, in about `budget`. On a busy machine, this may take up to
+    /// twice as long.
     ///
-    /// It opens a pipe, a pair of sockets or an unnamed file, and writes lists of several counts and sizes to it in
+    /// The target is one of these, and is closed afterwards:
+    ///
+    /// - [`File`](TargetKind::File): an unnamed file in `directory`, of up to 8 MiB, that is appended to, as logs are.
+    /// - [`FileOverwrite`](TargetKind::FileOverwrite): an unnamed file of 16 MiB in `directory`, as of page stores.
+    ///   Growing a file costs more for each segment than overwriting it. On ext4, copying two appended segments is faster
+    ///   up to about 4 KB. Copying two segments that overwrite bytes in the page cache is faster up to about 300 B.
+    /// - [`Pipe`](TargetKind::Pipe) and [`Unix`](TargetKind::Unix): a pipe or a pair of connected Unix stream sockets.
+    ///   Windows has neither here.
+    /// - [`Tcp`](TargetKind::Tcp): a TCP connection over the loopback interface, with `TCP_NODELAY`.
+    /// - [`Other`](TargetKind::Other): `/dev/null` (on Windows `NUL`), which moves no byte, so that only calls and lists
+    ///   have a cost. On this target, copying is slower for all but the shortest segments.
+    ///
+    /// `directory` is used for files only. The measurement writes lists of several counts and sizes to the target in
     /// rounds: in one piece, referenced and copied. [`CostModel::fit`] computes the costs and the
     /// [thresholds](CostModel::copy_thresholds) from the rounds. At each of [`CopyThresholds::COUNTS`], segments a little shorter
     /// and longer than the crossover so far are measured next. A threshold that the rounds do not show to within a factor of 1.3
@@ -90,18 +102,20 @@ impl CostModel {
     /// use std::time::Duration;
     /// use vectored::{CostModel, Gather};
     /// use vectored::cost::TargetKind;
-    /// use vectored::cost::CalibrationTarget;
     ///
-    /// let model = CostModel::calibrate(CalibrationTarget::Pipe, Duration::from_millis(50))
+    /// let model = CostModel::calibrate(TargetKind::Pipe, ".", Duration::from_millis(50))
     ///     .unwrap_or(CostModel::for_target(TargetKind::Pipe));
     /// let gather = Gather::with_model(model);
     /// # let _ = gather;
     /// ```
-    pub fn calibrate(target: CalibrationTarget<'_>, budget: Duration) -> io::Result<CostModel> {
+    pub fn calibrate(
+        kind: TargetKind,
+        directory: impl AsRef<Path>,
+        budget: Duration,
+    ) -> io::Result<CostModel> {
         let began = Instant::now();
-        let kind = target.kind();
-        let mut channel = Channel::open(target)?;
-        if matches!(target, CalibrationTarget::FileOverwrite(_)) {
+        let mut channel = Channel::open(kind, directory.as_ref())?;
+        if kind == TargetKind::FileOverwrite {
             channel.overwrite()?;
         }
         let prior = CostModel::for_target(kind);
@@ -181,29 +195,25 @@ fn next_lengths(
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::channel::STREAM_BATCH_BYTES;
     use super::*;
 
-    fn targets(directory: &Path) -> Vec<CalibrationTarget<'_>> {
-        vec![
-            CalibrationTarget::File(directory),
-            CalibrationTarget::FileOverwrite(directory),
-            #[cfg(unix)]
-            CalibrationTarget::Pipe,
-            #[cfg(unix)]
-            CalibrationTarget::Unix,
-            CalibrationTarget::Tcp,
-            CalibrationTarget::Other,
-        ]
-    }
+    const KINDS: &[TargetKind] = &[
+        TargetKind::File,
+        TargetKind::FileOverwrite,
+        #[cfg(unix)]
+        TargetKind::Pipe,
+        #[cfg(unix)]
+        TargetKind::Unix,
+        TargetKind::Tcp,
+        TargetKind::Other,
+    ];
 
     #[cfg(windows)]
     #[test]
     fn what_windows_lacks_is_unsupported() {
-        for target in [CalibrationTarget::Pipe, CalibrationTarget::Unix] {
-            let error = CostModel::calibrate(target, Duration::ZERO).unwrap_err();
+        for kind in [TargetKind::Pipe, TargetKind::Unix] {
+            let error = CostModel::calibrate(kind, ".", Duration::ZERO).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::Unsupported, "{error}");
         }
     }
@@ -211,15 +221,15 @@ mod tests {
     #[test]
     fn every_target_gives_a_plausible_model() {
         let directory = std::env::temp_dir();
-        for target in targets(&directory) {
-            let model = CostModel::calibrate(target, Duration::from_millis(1)).unwrap();
+        for &kind in KINDS {
+            let model = CostModel::calibrate(kind, &directory, Duration::from_millis(1)).unwrap();
             let is_sane = |number: f64| number.is_finite() && number >= 0.0;
-            assert!(model.call_ns > 1.0, "{target:?}: {model:?}");
+            assert!(model.call_ns > 1.0, "{kind:?}: {model:?}");
             assert!(is_sane(model.segment_ns) && is_sane(model.copy_byte_ns));
             assert!(model.staging_bytes > 0);
             let measured = model.queue_thresholds;
-            assert!(measured.copy_below_bytes.is_some(), "{target:?}: {model:?}");
-            assert!(measured.join_below_bytes.is_some(), "{target:?}: {model:?}");
+            assert!(measured.copy_below_bytes.is_some(), "{kind:?}: {model:?}");
+            assert!(measured.join_below_bytes.is_some(), "{kind:?}: {model:?}");
             for count in [2, 16, 1000] {
                 assert!(model.copy_below_bytes(count) <= model.staging_bytes);
             }
@@ -238,16 +248,16 @@ mod tests {
         let name = format!("vectored-calibrate-{}", std::process::id());
         let directory = Removed(std::env::temp_dir().join(name));
         std::fs::create_dir(&directory.0).unwrap();
-        let directory = directory.0.as_path();
-        CostModel::calibrate(CalibrationTarget::File(directory), Duration::ZERO).unwrap();
-        CostModel::calibrate(CalibrationTarget::FileOverwrite(directory), Duration::ZERO).unwrap();
-        assert_eq!(std::fs::read_dir(directory).unwrap().count(), 0);
+        for kind in [TargetKind::File, TargetKind::FileOverwrite] {
+            CostModel::calibrate(kind, &directory.0, Duration::ZERO).unwrap();
+        }
+        assert_eq!(std::fs::read_dir(&directory.0).unwrap().count(), 0);
     }
 
     #[test]
     fn a_missing_directory_is_an_error() {
-        let nowhere = Path::new("/nonexistent/vectored");
-        let outcome = CostModel::calibrate(CalibrationTarget::File(nowhere), Duration::ZERO);
+        let outcome =
+            CostModel::calibrate(TargetKind::File, "/nonexistent/vectored", Duration::ZERO);
         assert_eq!(outcome.unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 

@@ -1,6 +1,5 @@
 //! The cost of a transfer, and the choice between copying and referencing that follows from it.
 
-pub(crate) mod calibration_target;
 pub(crate) mod chunking;
 pub(crate) mod crossing;
 mod decision;
@@ -15,7 +14,6 @@ pub(crate) mod queueing;
 mod saved;
 pub(crate) mod thresholds;
 
-pub use self::calibration_target::CalibrationTarget;
 pub use self::chunking::ChunkPolicy;
 pub use self::fit::Observation;
 pub use self::queue_thresholds::QueueThresholds;

@@ -18,7 +18,7 @@ pub(in crate::calibrate) fn pipe() -> io::Result<Ends> {
 
 pub(in crate::calibrate) fn unix_pair() -> io::Result<Ends> {
     Err(unsupported(
-        "the standard library has no Unix sockets on Windows: use CalibrationTarget::Tcp",
+        "the standard library has no Unix sockets on Windows: use TargetKind::Tcp",
     ))
 }
 
