@@ -17,7 +17,6 @@ use crate::report::rows::{SHOWN_CHARACTERS, program_in_words};
 /// Two times of waiting for delayed acknowledgements differ only if their difference is more than this share.
 const STALLS_DIFFER: f64 = 0.25;
 
-/// An old and a new program, by the logs of their calls.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AdviceComparison {
     pub schema: &'static str,
@@ -25,7 +24,6 @@ pub struct AdviceComparison {
     pub new: SideOfAdvice,
     /// Whether the commands of both sides differ in more than an `.old` at the end of a word or before its extension.
     pub commands_differ: bool,
-    /// The findings of both sides. Findings whose calls differ most come first.
     pub findings: Vec<ComparedFinding>,
     pub limit: Option<f64>,
     pub ruling: Option<Ruling>,

@@ -52,7 +52,6 @@ fn programs() -> String {
     log
 }
 
-/// The advisory of the programs' log, which is read once.
 fn fixed() -> Advisory {
     static FIXED: LazyLock<Advisory> = LazyLock::new(any_advisory);
     FIXED.clone()
@@ -94,7 +93,6 @@ fn nothing() -> Advisory {
     advisory
 }
 
-/// The table on a terminal of 80 columns.
 pub(crate) fn table(advisory: &Advisory, top: usize) -> String {
     let options = TerminalOptions {
         width: 80,
@@ -110,7 +108,6 @@ fn the_table_and_the_lines_of_a_fixed_advisory() {
     assert!(table(&fixed, 1).contains("2 more findings would save "));
 }
 
-/// A change of the fixed advisory, by its name.
 type Case = (&'static str, fn(&mut Advisory));
 
 #[test]
@@ -217,7 +214,6 @@ fn more_listed(advisory: &mut Advisory, most_s: Option<f64>, calls: u64, others:
     advisory.uncounted.extend(vec![other; others]);
 }
 
-/// The first listed finding, with the given reason and a program of the given runtime.
 fn listed<'a>(advisory: &'a mut Advisory, runtime: Runtime, reason: &str) -> &'a mut Uncounted {
     let one = &mut advisory.uncounted[0];
     one.at_most_s = Some(3.8);

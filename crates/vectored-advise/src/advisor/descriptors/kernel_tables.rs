@@ -15,7 +15,6 @@ pub(crate) struct Process {
     pub(crate) number: u32,
     pub(crate) program: u32,
     pub(crate) runtime: Option<Runtime>,
-    /// Whether the program has opened the library of a database.
     pub(crate) has_database: bool,
     pub(crate) counted: FxHashSet<u32>,
     pub(crate) killed: bool,
@@ -28,7 +27,6 @@ pub(crate) struct Process {
     /// Whether the log showed the process before its fork.
     pub(super) is_found: bool,
     pub(crate) has_executed: bool,
-    /// Whether the process is counted in [`KernelTables::process_count`].
     pub(crate) is_counted: bool,
 }
 

@@ -122,7 +122,6 @@ mod tests {
             assert_eq!(with(text), Some(expected), "{text:?}");
         }
         assert_eq!(with(b"\0printf\0"), None);
-        // This test itself.
         let own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
         assert_eq!(of(&own), Some(Runtime::Rust));
         let libraries = needed_libraries(&own).unwrap();

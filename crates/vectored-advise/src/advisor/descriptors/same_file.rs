@@ -60,7 +60,6 @@ pub(crate) struct Group {
     /// description.
     changed: Latest<ThreadId>,
     pub(crate) synced: Latest<ThreadId>,
-    /// The threads that wrote, one after the other.
     writers: Vec<Writer>,
     /// The group of the other end, if that end has its own group.
     peer: GroupId,

@@ -21,7 +21,6 @@ pub(crate) struct Exchange {
     pub(crate) no_delay: Option<bool>,
     pub(crate) serves: bool,
     pub(crate) round_trip_ns: Option<u64>,
-    /// The event of the last transfer.
     pub(crate) touched: u64,
     /// The time that the thread had spent in polls until the last transfer, in ns.
     pub(crate) polled_ns: u64,
@@ -31,9 +30,7 @@ pub(crate) struct Exchange {
     pub(crate) first: Part,
     pub(crate) last: Part,
     pub(crate) site: u32,
-    /// When the first write began.
     began_ns: u64,
-    /// When the last transfer ended.
     ended_ns: u64,
     pub(crate) joins: bool,
     message: Message,
@@ -68,7 +65,6 @@ pub(crate) struct Moved {
     pub(crate) joins: bool,
 }
 
-/// How long a program waited for bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Wait {
     pub(crate) waited_ns: u64,
@@ -94,15 +90,12 @@ impl Wait {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answered {
     pub(crate) kind: FindingKind,
-    /// The first part and the last part of the message.
     pub(crate) parts: [Part; 2],
     pub(crate) calls: u64,
     pub(crate) bytes: u64,
     pub(crate) site: u32,
-    /// Whether the exchange was the first of the socket.
     pub(crate) is_first: bool,
     pub(crate) wait: Wait,
-    /// Whether the parts allow that the writer's kernel kept the last part back.
     pub(crate) may_stall: bool,
     /// The time of `connect`, in ns; 0 below `QUICK_NS`.
     pub(crate) round_trip_ns: u64,

@@ -42,7 +42,6 @@ fn tallies(text: &str, deflates: bool) -> Tallies {
     read_with(text, options)
 }
 
-/// The numbers of calls that are counted, that remain, and that are listed.
 fn sums(tallies: &Tallies) -> (u64, u64, u64) {
     (
         tallies.counted().map(|(_, tally)| tally.calls).sum(),

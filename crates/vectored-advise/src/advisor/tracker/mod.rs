@@ -34,7 +34,6 @@ use vectored_strace::event::{Action, Ask, Descriptor, Event};
 pub(super) struct Tracker {
     pub(super) options: Options,
     pub(super) event: u64,
-    /// The thread of the current event.
     thread: ThreadId,
     process: ProcessId,
     first_thread: u32,

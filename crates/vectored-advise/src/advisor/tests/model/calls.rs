@@ -5,7 +5,6 @@ use super::kernel::{Object, OpenFile, Stream};
 use super::program::{OWN_DESCRIPTOR, Op};
 use super::run::{Done, Runner, Turn};
 
-/// The result of a call that shows the program no data.
 fn done(result: impl ToString) -> Option<Done> {
     Some((Vec::new(), result.to_string()))
 }
@@ -16,7 +15,6 @@ fn found(is_there: bool) -> Option<Done> {
 }
 
 impl Runner<'_> {
-    /// Makes a call that does not wait; `None` if the call makes no sense at this point.
     pub(super) fn call(&mut self, turn: Turn) -> Option<Done> {
         match turn.op {
             Op::OpenToRead | Op::OpenNew | Op::OpenBoth | Op::OpenToAppend => self.open(turn),
@@ -120,7 +118,6 @@ impl Runner<'_> {
         done(0)
     }
 
-    /// Moves bytes in the kernel, past all buffers.
     fn copy(&mut self, turn: Turn) -> Option<Done> {
         let kernel = &mut self.kernel;
         let [from, to] = [turn.fd, turn.other].map(|fd| kernel.key_of(turn.process, fd));

@@ -26,7 +26,6 @@ pub(super) struct OpenFile {
 }
 
 impl OpenFile {
-    /// An open file. The program may do all that the object allows.
     pub(super) fn new(object: Object, text: String) -> OpenFile {
         let (may_read, may_write) = match object {
             Object::File(_) => (true, true),
@@ -123,7 +122,6 @@ impl Kernel {
         self.at(process, fd).map(|open_file| open_file.object)
     }
 
-    /// The file behind a descriptor; `None` if the object is no file.
     pub(super) fn file_of(&self, process: u32, fd: i32) -> Option<usize> {
         match self.object(process, fd)? {
             Object::File(file) => Some(file),
@@ -152,7 +150,6 @@ impl Kernel {
         (self.files.len() - 1, path_of(name))
     }
 
-    /// Gives a file another name. Returns false if that fails.
     pub(super) fn name_again(&mut self, from: u8, to: u8, renames: bool) -> bool {
         let Some(&file) = self.names.get(&from) else {
             return false;
@@ -175,7 +172,6 @@ impl Kernel {
         true
     }
 
-    /// Whether a write would begin before the end of a file.
     pub(super) fn overwrites(&self, process: u32, fd: i32, at: Option<usize>) -> bool {
         let Some(open_file) = self.at(process, fd).filter(|one| !one.append) else {
             return false;
@@ -184,7 +180,6 @@ impl Kernel {
         matches!(open_file.object, Object::File(file) if from < self.files[file].bytes.len())
     }
 
-    /// Writes at the offset, at the end of the file, or at `at`.
     pub(super) fn write(&mut self, key: usize, bytes: &[Cell], at: Option<usize>) {
         let Some(open_file) = self.open_files.get_mut(&key) else {
             return;

@@ -14,11 +14,9 @@ const BEGIN_NS: u64 = 1_795_312_736_000_000_000;
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
     pub(super) log: String,
-    /// By step: what the step saw.
     pub(super) seen: BTreeMap<usize, Vec<Cell>>,
     /// The steps in the order in which they ended. Steps that wait for ever come last.
     pub(super) order: Vec<usize>,
-    /// Threads that wait for ever.
     pub(super) stuck: BTreeSet<u32>,
     /// The content at the end: the bytes of each file, and all bytes that came to each stream.
     pub(super) content: Vec<Vec<Cell>>,
@@ -34,7 +32,6 @@ pub(super) type Done = (Vec<Cell>, String);
 /// before.
 pub(super) type User = (u32, i32, usize, u32);
 
-/// A step, and the process that makes the step.
 #[derive(Clone, Copy)]
 pub(super) struct Turn {
     pub(super) number: usize,
@@ -101,7 +98,6 @@ pub(super) fn run(program: &[Step], order: &[usize], fix: Option<(&Fix, &Outcome
 }
 
 impl Runner<'_> {
-    /// Runs all steps that need not wait.
     fn advance(&mut self) {
         let mut goes_on = true;
         while std::mem::take(&mut goes_on) {
