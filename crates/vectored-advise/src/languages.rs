@@ -15,20 +15,29 @@ use serde::{Deserialize, Serialize};
 pub enum Runtime {
     /// CPython, PyPy.
     Python,
+    /// A Java virtual machine.
     Java,
     /// Node.js, Deno, Bun.
     Node,
+    /// Ruby.
     Ruby,
+    /// PHP.
     Php,
+    /// Lua, LuaJIT.
     Lua,
+    /// Perl.
     Perl,
+    /// awk.
     Awk,
+    /// Tcl.
     Tcl,
     /// A shell script.
     Shell,
+    /// Go.
     Go,
     /// Erlang, Elixir.
     Erlang,
+    /// Nim.
     Nim,
     /// Common Lisp, Scheme.
     Lisp,
@@ -36,12 +45,16 @@ pub enum Runtime {
     D,
     /// Fortran, by `libgfortran`.
     Fortran,
+    /// Free Pascal.
     Pascal,
+    /// OCaml.
     Ocaml,
+    /// R.
     R,
     /// C++, by `libstdc++` or `libc++`.
     #[serde(rename = "c++")]
     Cpp,
+    /// Rust.
     Rust,
     /// C: the program has a C library, and no sign of another language.
     C,
