@@ -1,4 +1,4 @@
-//! A position in a caller's list of segments.
+//! A position in a list of segments.
 
 use std::ops::Deref;
 
@@ -6,26 +6,28 @@ use crate::runs::Stretch;
 use crate::sys::limits::Limits;
 use crate::sys::span::{Span, spans};
 
-/// A position in a list of segments: the index of a segment ([`segment`](SegmentCursor::segment)), and how many of its bytes
-/// have been moved ([`offset`](SegmentCursor::offset)).
+/// A position in a list of segments. [`segment`](SegmentCursor::segment) is the index of a segment, and
+/// [`offset`](SegmentCursor::offset) is the number of its bytes that were moved.
 ///
-/// The list belongs to the caller and is never changed. The cursor is plain data and does not borrow the list: each method
-/// takes the list as an argument. So a cursor is the whole state of an interrupted transfer: keep it, wait until the
-/// descriptor is ready, and resume from it.
+/// The list belongs to the caller and is never changed. The cursor is plain data and does not borrow the list:
+/// each method takes the list as an argument. So a cursor is the whole state of an interrupted transfer. Keep the
+/// cursor, wait until the descriptor is ready, and resume from the cursor.
 ///
-/// Pass the same bytes in the same segments each time. The array of entries may be built anew for each call, so a connection
-/// can keep its buffers and a cursor. Segments may be added at the end of the list. If `taken` segments are removed from the
-/// front of the list, resume from [`at`](SegmentCursor::at) `(cursor.segment() - taken, cursor.offset())`.
+/// Pass the same bytes in the same segments each time. The array of entries may be built anew for each call, so a
+/// connection can keep its buffers and a cursor. Segments may be added at the end of the list. If `taken`
+/// segments are removed from the front of the list, resume from [`at`](SegmentCursor::at) `(cursor.segment() -
+/// taken, cursor.offset())`.
 ///
-/// The end of a segment and the start of the next segment are the same position. [`advance`](SegmentCursor::advance) always
-/// leaves the cursor on a byte that is still to be moved, or at the end of the list.
+/// The end of a segment and the start of the next segment are the same position.
+/// [`advance`](SegmentCursor::advance) moves the cursor to the next byte that is not moved yet, or to the end of
+/// the list.
 ///
-/// Methods that read only lengths take a list of anything that derefs to bytes: [`IoSlice`](std::io::IoSlice),
-/// [`IoSliceMut`](std::io::IoSliceMut), `Vec<u8>`, `&[u8]`.
+/// Methods that read only lengths take a list of any type that dereferences to bytes:
+/// [`IoSlice`](std::io::IoSlice), [`IoSliceMut`](std::io::IoSliceMut), `Vec<u8>`, `&[u8]`.
 ///
 /// # Examples
 ///
-/// A writer that makes the calls itself, one batch after another:
+/// A writer that makes the calls itself:
 ///
 /// ```
 /// use std::io::{IoSlice, Write};
@@ -60,7 +62,7 @@ impl SegmentCursor {
         SegmentCursor::at(0, 0)
     }
 
-    /// The position `offset` bytes into the segment of index `segment`.
+    /// The position `offset` bytes after the start of the segment with the index `segment`.
     ///
     /// The methods that take a list check the position.
     #[must_use]
@@ -68,24 +70,24 @@ impl SegmentCursor {
         SegmentCursor { segment, offset }
     }
 
-    /// The index of the segment with the next byte; at the end of the list, the number of segments.
+    /// The index of the segment with the next byte. At the end of the list, the index is the number of segments.
     #[must_use]
     pub const fn segment(&self) -> usize {
         self.segment
     }
 
-    /// How many bytes of this segment have been moved.
+    /// The number of bytes of the segment that were moved.
     #[must_use]
     pub const fn offset(&self) -> usize {
         self.offset
     }
 
-    /// Advances by `bytes` bytes, and past the empty segments that follow.
+    /// Advances by `bytes` bytes, and then skips empty segments.
     ///
     /// # Panics
     ///
-    /// If fewer than `bytes` bytes remain. The cursor then stays where it was. A call that reports more bytes than it
-    /// was given has miscounted: to resume would corrupt the data.
+    /// If fewer than `bytes` bytes remain. The cursor does not move then. A call that reports more bytes than it
+    /// was given has miscounted, and resuming would corrupt the data.
     pub fn advance<S: Deref<Target = [u8]>>(&mut self, segments: &[S], bytes: usize) {
         self.advance_over(spans(segments), bytes);
     }
@@ -112,7 +114,7 @@ impl SegmentCursor {
         *self = to;
     }
 
-    /// Whether no byte is left. Empty segments have none.
+    /// Whether no byte is left. Empty segments do not count.
     #[must_use]
     pub fn is_at_end<S: Deref<Target = [u8]>>(&self, segments: &[S]) -> bool {
         self.is_end_of(spans(segments))
@@ -122,10 +124,10 @@ impl SegmentCursor {
         self.skip_empty(segments).segment == segments.len()
     }
 
-    /// The number of bytes from here to the end of the list.
+    /// The number of bytes from the cursor to the end of the list.
     ///
-    /// A list may have the same segment many times, so the number may exceed the size of memory. It is at most
-    /// [`u64::MAX`].
+    /// A list may contain a segment many times, so the number may exceed the size of memory. The result is
+    /// limited to [`u64::MAX`].
     #[must_use]
     pub fn remaining_bytes<S: Deref<Target = [u8]>>(&self, segments: &[S]) -> u64 {
         self.bytes_left_in(spans(segments))
@@ -137,7 +139,7 @@ impl SegmentCursor {
         remaining(rest.iter().map(Span::byte_len), self.offset)
     }
 
-    /// This position, moved past empty segments: on a byte that is still to be moved, or at the end of the list.
+    /// Moves past empty segments: to the next byte that is not moved yet, or to the end of the list.
     pub(crate) fn skip_empty<S: Span>(self, segments: &[S]) -> SegmentCursor {
         self.assert_within(segments);
         match segments.get(self.segment) {
@@ -151,8 +153,8 @@ impl SegmentCursor {
         }
     }
 
-    /// The segments from here that can go in one call as they lie in the list: [`Stretch::at_start_of`], or none if the cursor
-    /// is inside a segment.
+    /// The segments from the cursor that one call can send without copying. Empty if the cursor is inside a
+    /// segment.
     pub(crate) fn stretch<S: Span>(
         self,
         segments: &[S],
@@ -257,7 +259,7 @@ mod tests {
     fn what_remains_of_more_than_a_number_holds_is_the_largest_number() {
         let most = isize::MAX as usize;
         assert_eq!(remaining([most, most].into_iter(), 0), 2 * most as u64);
-        // With 32-bit addresses no list is so long.
+        // With 32-bit addresses, no list is so long.
         #[cfg(target_pointer_width = "64")]
         {
             assert_eq!(remaining([most, most, 1].into_iter(), 0), u64::MAX);

@@ -1,41 +1,41 @@
-//! The error of a transfer, with the count of bytes that were moved before it.
+//! The error of a transfer, with the count of bytes before the error.
 
 use std::fmt;
 use std::io;
 
 /// The error of a transfer that stopped before the end of its list.
 ///
-/// It carries the [`io::Error`] that stopped the transfer, and the number of bytes
-/// [transferred](TransferError::transferred) before: the first bytes of the list.
+/// The error contains the [`io::Error`] that stopped the transfer, and the number of bytes that were
+/// [transferred](TransferError::transferred) before. These bytes are the first bytes of the list.
 ///
-/// Its message includes the message of the `io::Error`, so [`source`](std::error::Error::source) returns the source of the
-/// `io::Error`, and not the `io::Error` itself.
+/// The message includes the message of the `io::Error`. So [`source`](std::error::Error::source) returns the
+/// source of the `io::Error`, and not the `io::Error` itself.
 ///
-/// An implementation of [`VectoredWrite`](crate::buffered::VectoredWrite) makes such an error by
+/// An implementation of [`VectoredWrite`](crate::buffered::VectoredWrite) makes the error by
 /// [`new`](TransferError::new).
 ///
 /// A `TransferError` converts into an [`io::Error`], so `?` works in a function that returns an `io::Result`. The
-/// conversion drops the count and keeps the kind and the operating system's code.
+/// conversion drops the count, and keeps the kind and the operating system's code.
 ///
 /// # Signals, timeouts and full descriptors
 ///
-/// - **`EINTR`** is always retried: an interrupted call has moved nothing. So a signal handler cannot end a transfer,
-///   except through [`interruptible`](crate::bindings::interruptible). If a signal interrupts a call that has moved
-///   some bytes, the call is short, and the transfer continues.
-/// - **A full non-blocking descriptor** (or, for reads, an empty one) is the error
-///   [`WouldBlock`](std::io::ErrorKind::WouldBlock). No byte is held back: [`resume_write`](crate::resume_write) resumes when
-///   the descriptor is ready.
-/// - **`SO_SNDTIMEO` and `SO_RCVTIMEO`**: a timeout that has passed is also the error `WouldBlock`. Each system call
-///   has the whole timeout.
+/// - **`EINTR`** is always retried: an interrupted call has moved no byte. So a signal handler cannot end a
+///   transfer, except through [`interruptible`](crate::bindings::interruptible). If a signal interrupts a call
+///   that has moved some bytes, the call is short, and the transfer continues.
+/// - **On a full non-blocking descriptor** (for reads: an empty descriptor), the error is
+///   [`WouldBlock`](std::io::ErrorKind::WouldBlock). No byte is held back: [`resume_write`](crate::resume_write)
+///   resumes when the descriptor is ready.
+/// - **After a timeout of `SO_SNDTIMEO` or `SO_RCVTIMEO`**, the error is also `WouldBlock`. Each system call has
+///   the whole timeout.
 /// - **`SIGPIPE`**: functions that take a descriptor ([`AsDescriptor`](crate::AsDescriptor)) call write(2) and
-///   writev(2), even for a `TcpStream` or `UnixStream`. If the reader is gone, these calls raise the signal. The signal
-///   ends the process unless the process ignores the signal. (A Rust program ignores the signal from its start.)
-///   [`VectoredWrite`](crate::buffered::VectoredWrite) for these two types, and so
-///   [`GatherWriter`](crate::GatherWriter), raises no signal.
-/// - **A segment in a mapped file that another process truncates**: if the segment is referenced, the call fails with
-///   `EFAULT`. If the segment is copied ([`Gather`](crate::Gather), [`GatherWriter`](crate::GatherWriter)), this process
-///   reads the segment and receives the signal `SIGBUS`. To avoid the signal, use [`write_all`](crate::write_all), or a
-///   `Gather` with [`staging_bytes`](crate::CostModel::staging_bytes) 0.
+///   writev(2), even for a `TcpStream` or `UnixStream`. After the reader has closed, these calls raise the
+///   signal. The signal ends the process if the process does not ignore it. A Rust program ignores the signal
+///   from its start. [`VectoredWrite`](crate::buffered::VectoredWrite) for `TcpStream` and `UnixStream` raises no
+///   signal, and [`GatherWriter`](crate::GatherWriter) uses it.
+/// - **A segment in a mapped file that another process truncates**: if the segment is referenced, the call fails
+///   with `EFAULT`. If the segment is copied ([`Gather`](crate::Gather), [`GatherWriter`](crate::GatherWriter)),
+///   this process reads the segment and receives the signal `SIGBUS`. To avoid the signal, use
+///   [`write_all`](crate::write_all), or a `Gather` with [`staging_bytes`](crate::CostModel::staging_bytes) 0.
 #[derive(Debug)]
 pub struct TransferError {
     transferred: u64,
@@ -68,10 +68,10 @@ impl TransferError {
         }
     }
 
-    /// The number of bytes moved before the error: the first bytes of the list.
+    /// The number of bytes that were moved before the error. These bytes are the first bytes of the list.
     ///
-    /// The number is the sum of the counts that the system calls reported. Bytes in the page cache or in a socket's queue
-    /// count as moved.
+    /// The number is the sum of the counts that the system calls returned. Bytes in the page cache or in a
+    /// socket's queue count as moved.
     #[must_use]
     pub fn transferred(&self) -> u64 {
         self.transferred
@@ -85,20 +85,21 @@ impl TransferError {
 
     /// The kind of the error that stopped the transfer.
     ///
-    /// - [`WouldBlock`](io::ErrorKind::WouldBlock): the descriptor is non-blocking and is full (or, for reads,
-    ///   empty), or a socket's timeout has passed;
-    /// - [`WriteZero`](io::ErrorKind::WriteZero): a call took none of the bytes it was
-    ///   given, without an error, or the one call of [`write_once`](crate::write_once) took only a part;
-    /// - [`UnexpectedEof`](io::ErrorKind::UnexpectedEof): the file or stream ended before the list was full;
-    /// - [`Interrupted`](io::ErrorKind::Interrupted) occurs within [`interruptible`](crate::bindings::interruptible)
-    ///   only: interrupted calls are retried;
-    /// - any other kind comes from the system call, or from this crate as the function's docs say.
+    /// - [`WouldBlock`](io::ErrorKind::WouldBlock): a non-blocking descriptor is full (for reads: empty), or a
+    ///   socket's timeout has passed.
+    /// - [`WriteZero`](io::ErrorKind::WriteZero): a call took no byte and returned no error, or the one call of
+    ///   [`write_once`](crate::write_once) took only a part.
+    /// - [`UnexpectedEof`](io::ErrorKind::UnexpectedEof): the file or stream ended before the list was full.
+    /// - [`Interrupted`](io::ErrorKind::Interrupted): [`interruptible`](crate::bindings::interruptible) ended the
+    ///   transfer. Outside `interruptible`, interrupted calls are retried.
+    /// - Any other kind comes from the system call, or from the function of this crate that documents it.
     #[must_use]
     pub fn kind(&self) -> io::ErrorKind {
         self.error.kind()
     }
 
-    /// The system's number of the error that stopped the transfer, such as `EPIPE`; `None` if this crate made the error.
+    /// The system's number of the error that stopped the transfer, for example `EPIPE`. `None` if this crate made
+    /// the error.
     #[must_use]
     pub fn raw_os_error(&self) -> Option<i32> {
         self.error.raw_os_error()
@@ -127,10 +128,10 @@ impl fmt::Display for TransferError {
 }
 
 impl std::error::Error for TransferError {
-    /// The source of the [`io::Error`], if it has one.
+    /// The source of the [`io::Error`], if it has a source.
     ///
-    /// Not the `io::Error` itself: its message is part of this error's message, and a report that prints the chain of
-    /// sources would repeat the message.
+    /// The `io::Error` itself is not returned: its message is part of this error's message, and a report of the
+    /// chain of sources would repeat it.
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.error.source()
     }
@@ -154,7 +155,7 @@ mod tests {
 
     #[test]
     fn the_message_has_the_count_what_was_done_and_the_cause() {
-        // "No space left on device" on Unix.
+        // The message is "No space left on device" on Unix.
         let cause = || io::Error::from_raw_os_error(codes::ENOSPC);
         for (transferred, bytes) in [
             (300, "after 300 bytes were"),

@@ -1,19 +1,19 @@
-//! A question between two system calls of a transfer: shall the transfer go on? So a program can end a transfer at a
-//! signal.
+//! Lets a program end a transfer between two system calls, for example after a signal.
 //!
-//! The question is a fn pointer for each thread, and not an argument of every function: only bindings to languages with
-//! signal handlers need it, and a transfer of one call pays nothing.
+//! The function that decides is a function pointer for each thread, and not an argument of every function. Only
+//! bindings to languages with signal handlers need the function, and a transfer of one call does not read the
+//! pointer.
 
 use std::cell::Cell;
 use std::io;
 
-/// How the last system call of a transfer ended, if more calls are needed.
+/// The end of a system call in a transfer that needs further calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CallEnd {
-    /// The call ended with `EINTR`, or with a part of the bytes of a write: a signal may be the cause.
+    /// The call ended with `EINTR`, or a write took only a part of its bytes. A signal may be the cause.
     Cut,
-    /// The call ended in another way. A signal may have come since, or during the call.
+    /// The call ended in another way. A signal may have come during or after the call.
     Other,
 }
 
@@ -25,21 +25,23 @@ thread_local! {
 
 /// Runs `transfer`, which `should_stop` can end between two system calls.
 ///
-/// A transfer retries after `EINTR`, so a signal handler cannot end it. Within `transfer`, the functions of this crate
-/// that take a descriptor ask `should_stop` on this thread before they make another system call. If `should_stop` returns
-/// true, the functions return an error of the kind [`Interrupted`](io::ErrorKind::Interrupted) with the bytes moved
-/// before. A transfer that takes one call, and is not interrupted, does not ask.
+/// A transfer retries after `EINTR`, so a signal handler cannot end the transfer. Within `transfer`, the
+/// functions of this crate that take a descriptor call `should_stop` on this thread before each further system
+/// call. If `should_stop` returns true, the functions return an error of the kind
+/// [`Interrupted`](io::ErrorKind::Interrupted) with the number of bytes moved before. If the first call completes
+/// the transfer, `should_stop` is not called.
 ///
-/// This function is for bindings to languages that run signal handlers outside of the signal: `PyErr_CheckSignals` runs
-/// the handlers of Python. An inner call of `interruptible` replaces the function until the inner call returns.
+/// The function is for bindings to languages that run signal handlers outside of the signal context. For example,
+/// `PyErr_CheckSignals` runs the handlers of Python. An inner call of `interruptible` replaces `should_stop`
+/// until the inner call returns.
 ///
-/// A signal that comes after `should_stop` has returned and before the system call begins does not interrupt that call.
+/// A signal that comes between the return of `should_stop` and the start of the system call does not interrupt
+/// that call.
 pub fn interruptible<T>(should_stop: fn(CallEnd) -> bool, transfer: impl FnOnce() -> T) -> T {
     let _restored = Restored(SHOULD_STOP.replace(Some(should_stop)));
     transfer()
 }
 
-/// A guard that restores the earlier function, even after a panic.
 struct Restored(Option<ShouldStop>);
 
 impl Drop for Restored {
@@ -57,10 +59,10 @@ pub(crate) fn go_on_after(end: CallEnd) -> io::Result<()> {
 }
 
 fn interrupted() -> io::Error {
-    // The error has the number `EINTR`: Python and C tell errors apart by their numbers.
+    // The error has the number `EINTR`, because Python and C distinguish errors by their numbers.
     #[cfg(unix)]
     return io::Error::from_raw_os_error(crate::sys::codes::EINTR);
-    // `WSAEINTR` is not of this kind in the standard library.
+    // In the standard library, `WSAEINTR` has another kind than `Interrupted`.
     #[cfg(windows)]
     return io::ErrorKind::Interrupted.into();
 }
@@ -87,8 +89,8 @@ mod tests {
         true
     }
 
-    /// Runs `transfer` until it succeeds, and checks that each run stopped after one call. `transfer` returns the
-    /// number of calls so far, and its result.
+    /// Checks that each run of `transfer` stopped after one call. `transfer` returns the number of calls of all
+    /// runs, and its result.
     fn stop_after_each_call(mut transfer: impl FnMut() -> (usize, Result<u64, TransferError>)) {
         let mut calls_before = 0;
         loop {

@@ -1,7 +1,7 @@
-//! Plans one call of a write: which segments are copied and which are referenced.
+//! Plans one call of a write: which segments are copied, and which segments are referenced.
 //!
-//! Pure: lengths and positions decide, and no system call is made. A plan is a [`Batch`], which the kernel gets, and
-//! which a test can inspect.
+//! A plan depends only on lengths and positions, and makes no system call. The result is a [`Batch`] that a test
+//! can inspect.
 
 use std::io::IoSlice;
 
@@ -11,25 +11,24 @@ use crate::sys::limits::Limits;
 use crate::sys::span::{Span, part};
 use crate::sys::staging::StagingTail;
 
-/// The segments of one call, and where in the caller's list they end.
 #[derive(Debug)]
 pub(crate) struct Batch<'b> {
-    /// At least one segment; no segment is empty.
+    /// At least one segment. No segment is empty.
     pub(crate) slices: &'b [IoSlice<'b>],
     pub(crate) bytes: usize,
     pub(crate) end: SegmentCursor,
 }
 
 impl SegmentCursor {
-    /// The next batch: the segments that one call can take from here.
+    /// The next batch: the segments that one call can take from the cursor on.
     ///
-    /// It has no empty segment and keeps within `limits`. It is empty only at the end of the list. The cursor does not
-    /// move: call [`advance`](SegmentCursor::advance) with the number of bytes that were written.
+    /// The batch has no empty segment and keeps within `limits`. The batch is empty only at the end of the list.
+    /// The cursor does not move: call [`advance`](SegmentCursor::advance) with the number of bytes that were
+    /// written. A segment is split only if it exceeds the bytes of a call.
     ///
-    /// If the next segments can go as they are, the batch is a part of `segments` itself. Otherwise (the cursor is
-    /// inside a segment, or some segments are empty) the batch is built in `scratch`. The content of `scratch` is
-    /// replaced, and the memory is reused for further batches of this list. A segment is cut only if it alone exceeds
-    /// the bytes of a call.
+    /// If the cursor is at the start of a segment and no segment is empty, the batch is a part of `segments`
+    /// itself. If not, the batch is built in `scratch`. The content of `scratch` is replaced, and its memory is
+    /// reused for later batches of this list.
     ///
     /// # Panics
     ///
@@ -44,7 +43,7 @@ impl SegmentCursor {
     }
 }
 
-/// Plans the call at `from` without copying; `None` at the end of the list.
+/// `None` at the end of the list.
 pub(crate) fn plan_uncopied<'b, 'a: 'b>(
     segments: &'a [IoSlice<'_>],
     from: SegmentCursor,
@@ -55,14 +54,16 @@ pub(crate) fn plan_uncopied<'b, 'a: 'b>(
     plan(segments, from, policy, StagingTail::none(), iovecs)
 }
 
-/// Plans the call at `from`; `None` at the end of the list.
+/// Plans the call at `from`. `None` at the end of the list.
 ///
-/// Runs are copied into `staging` and take one entry each. Other segments are referenced. `staging` may already hold
-/// the segments before `from`, which are the first entry. If nothing is to be copied, the call is a part of the
-/// caller's list itself. The call ends where `staging` is full: the next call begins at the start of the buffer again,
-/// while the buffer is still in the cache.
+/// Runs are copied into `staging` and take one entry each. Other segments are referenced. `staging` may already
+/// hold the segments before `from`, which are then the first entry. If no segment is to be copied, the call is a
+/// part of the caller's list itself.
 ///
-/// `iovecs` is overwritten. Only a plan that copies allocates the staging buffer.
+/// The call ends when `staging` is full. The next call begins at the start of the buffer, while the buffer is
+/// still in the cache.
+///
+/// The content of `iovecs` is replaced. Only a plan that copies allocates the staging buffer.
 pub(crate) fn plan<'b, 'a: 'b>(
     segments: &'a [IoSlice<'_>],
     from: SegmentCursor,
@@ -72,7 +73,7 @@ pub(crate) fn plan<'b, 'a: 'b>(
 ) -> Option<Batch<'b>> {
     policy.limits.assert_allow_progress();
     let (most_entries, most_bytes) = (policy.limits.segments, policy.limits.bytes);
-    // A segment that is copied fits an empty staging buffer, or no plan would get past it.
+    // A longer segment would never fit the staging buffer, and the transfer would not progress.
     let mut small_bytes = policy.copy_below_bytes.min(staging.size());
     let staged = staging.take();
     let mut left = most_bytes - staged.len();
@@ -94,7 +95,7 @@ pub(crate) fn plan<'b, 'a: 'b>(
             return Some(Batch { slices, bytes, end });
         }
         if small_bytes == 0 {
-            // Reserves once, and not by doubling. Empty segments may leave some of the memory unused.
+            // Reserves once, without doubling. Empty segments may leave some of the memory unused.
             iovecs.reserve(most_entries.min(segments.len() - from.segment()));
         }
         iovecs.extend_from_slice(slices);
@@ -103,7 +104,7 @@ pub(crate) fn plan<'b, 'a: 'b>(
         iovecs.push(IoSlice::new(staged));
     }
 
-    // The first segment may be done in part; the others are `behind` it.
+    // The call may begin inside the first segment of `rest`. `behind` is the later segments.
     let mut offset = end.offset();
     let mut rest = &segments[end.segment()..];
     while iovecs.len() < most_entries {
@@ -113,7 +114,7 @@ pub(crate) fn plan<'b, 'a: 'b>(
         let data = part(segment, offset, segment.byte_len());
         let len = data.byte_len();
         if len > left {
-            // A segment is cut only if it alone exceeds the bytes of a call, or if the call is to be filled.
+            // A segment is split only if it exceeds the bytes of a call, or if the policy fills each call.
             if left > 0 && (policy.fills || iovecs.is_empty()) {
                 iovecs.push(part(&data, 0, left));
                 offset += left;
@@ -132,7 +133,7 @@ pub(crate) fn plan<'b, 'a: 'b>(
         }
         if len > staging.free_bytes() {
             if !staging.reserve() {
-                // Without memory for a staging buffer, everything is referenced.
+                // Without memory for a staging buffer, all segments are referenced.
                 small_bytes = 0;
                 continue;
             }
@@ -160,8 +161,7 @@ mod tests {
     use crate::sys::staging::StagingBuffer;
     use crate::testing::{list, payload};
 
-    /// The plan of the first call for segments of these sizes, in words: `copied` and `lent` bytes entry by entry, and
-    /// the segment and offset where the call ends.
+    /// A plan is described by the `copied` or `lent` bytes of each entry, and by the segment and offset of its end.
     #[track_caller]
     fn check(sizes: &[usize], policy: (usize, usize, usize, usize), expected: &str) {
         let (copy_below_bytes, staging_bytes, segments, bytes) = policy;
@@ -204,8 +204,8 @@ mod tests {
         let usual = (10, 64, MANY, MANY);
         let long = (1000, 10_000, MANY, 450);
         let wide = (10, 150, MANY, MANY);
-        // Small segments are copied into one entry, even a segment as long as the threshold. Empty segments do not part
-        // a run.
+        // Small segments are copied into one entry. A segment as long as the threshold is small. Empty segments
+        // do not end a run.
         check(&[3, 0, 4, 5], usual, "copied 12 to 4.0");
         check(&[0, 3, 0, 0, 4, 0], usual, "copied 7 to 6.0");
         check(&[10, 10], usual, "copied 20 to 2.0");
@@ -216,14 +216,15 @@ mod tests {
         let between = "copied 7 lent 11 copied 28 to 7.0";
         check(&[3, 4, 11, 5, 10, 6, 7], wide, between);
         check(&[3, 4, 11, 0], wide, "copied 7 lent 11 to 4.0");
-        // A lone small segment is referenced.
+        // A single small segment is referenced.
         check(&[5], usual, "as it is: lent 5 to 1.0");
         let apart = "as it is: lent 5 lent 30 lent 6 to 3.0";
         check(&[5, 30, 6], usual, apart);
         check(&[0, 5, 0, 30], usual, "lent 5 lent 30 to 4.0");
         let behind = "copied 7 lent 30 lent 5 lent 40 to 6.0";
         check(&[3, 4, 30, 5, 0, 40], usual, behind);
-        // The call ends where the staging buffer is full. A segment that no staging buffer holds is referenced.
+        // The call ends when the staging buffer is full. A segment that does not fit an empty staging buffer is
+        // referenced.
         let narrow = (10, 20, MANY, MANY);
         check(&[8, 8, 8, 8], narrow, "copied 16 to 2.0");
         check(&[30, 8, 8, 8, 8], narrow, "lent 30 copied 16 to 3.0");
@@ -231,11 +232,11 @@ mod tests {
         check(&[25, 25], (30, 20, MANY, MANY), unheld);
         let unheld = "as it is: lent 5 lent 5 to 2.0";
         check(&[5, 5], (30, 0, MANY, MANY), unheld);
-        // A run is one entry.
+        // A run takes one entry.
         let two = (10, 64, 2, MANY);
         check(&[3, 3, 3, 30, 40], two, "copied 9 lent 30 to 4.0");
         check(&[30, 3, 3, 3, 40], two, "lent 30 copied 9 to 4.0");
-        // Only a segment that exceeds the bytes of a call is cut.
+        // A segment is split only if it exceeds the bytes of a call.
         let ten = (10, 64, MANY, 10);
         check(&[3, 3, 3, 3], ten, "copied 9 to 3.0");
         check(&[3, 3, 30], ten, "copied 6 to 2.0");

@@ -1,8 +1,8 @@
-//! Which neighbours are copied together: the rule of every plan, for writes and for reads.
+//! Decides which neighbouring segments are copied together, for writes and reads.
 //!
-//! A segment is *small* if it has no more bytes than a threshold. Two or more small segments in a row are a *run*: they
-//! are copied together and take one entry of a call. A lone small segment is referenced, since a copy would not save an
-//! entry. Empty segments never reach the kernel and do not end a run.
+//! A segment is *small* if it has no more bytes than a threshold. Two or more small segments in a row are a
+//! *run*. A run is copied, and takes one entry of a call. A single small segment is referenced, because a copy
+//! would not save an entry. Empty segments never reach the kernel and do not end a run.
 
 use std::io::IoSlice;
 
@@ -12,10 +12,11 @@ use crate::sys::span::Span;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunPolicy {
-    /// The threshold: the length of the longest small segment.
+    /// The length of the longest small segment.
     pub(crate) copy_below_bytes: usize,
     pub(crate) limits: Limits,
-    /// Whether a call is filled up with a part of the segment that does not fit. The part is referenced even if it is small.
+    /// Whether a call also takes a part of the first segment that does not fit. The part is referenced, even if
+    /// the part is short.
     pub(crate) fills: bool,
 }
 
@@ -42,7 +43,7 @@ pub(crate) fn begins_run(segments: &[IoSlice<'_>], small_bytes: usize) -> bool {
     }
 }
 
-/// Whether `segments` continue the run that ends before them: their first segment that is not empty is small.
+/// Empty segments do not end a run.
 pub(crate) fn extends_run<S: Span>(segments: &[S], small_bytes: usize) -> bool {
     segments
         .iter()
@@ -50,16 +51,16 @@ pub(crate) fn extends_run<S: Span>(segments: &[S], small_bytes: usize) -> bool {
         .is_some_and(|segment| is_small(segment, small_bytes))
 }
 
-/// The start of a list that can go in one call as it is.
+/// The first segments of a list that one call can send without copying.
 pub(crate) struct Stretch {
     pub(crate) count: usize,
     pub(crate) bytes: usize,
-    /// Whether the stretch is the whole call: nothing else fits.
+    /// Whether the call ends with the stretch.
     pub(crate) is_whole_call: bool,
 }
 
 impl Stretch {
-    /// The stretch at the start of `segments`: the stretch ends before an empty segment, before a run, and at the limits.
+    /// The stretch ends before an empty segment, before a run, and at the limits.
     pub(crate) fn at_start_of<S: Span>(
         segments: &[S],
         limits: Limits,
@@ -68,12 +69,11 @@ impl Stretch {
         let mut count = 0;
         let mut bytes = 0;
         let mut is_full = false;
-        // The length of the last segment, if it is small.
         let mut last_small = None;
         for segment in segments {
             let len = segment.byte_len();
             if count == limits.segments || len > limits.bytes - bytes {
-                // A first segment that exceeds the bytes of a call has to be cut.
+                // A first segment that exceeds the bytes of a call must be split.
                 is_full = count > 0;
                 break;
             }
@@ -97,26 +97,28 @@ impl Stretch {
         Stretch {
             count,
             bytes,
-            // Empty segments up to the end of the list are no reason to build a list.
+            // If only empty segments follow, no list has to be built.
             is_whole_call: is_full || (count > 0 && after.iter().all(|s| s.byte_len() == 0)),
         }
     }
 }
 
-/// A list that can go as it is: it has no empty segment and no run.
+/// A list that one call can send without copying: the list has no empty segment and no run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ListScan {
     pub(crate) bytes: usize,
-    /// False if no segment adjoins the segment before it.
+    /// False if no two successive segments are adjacent in memory.
     pub(crate) may_adjoin: bool,
 }
 
 impl ListScan {
-    /// Scans all of `segments`; `None` if the list cannot go as it is, or has more bytes than a `usize` can count.
+    /// Scans all of `segments`. `None` if the list has an empty segment or a run, or has more bytes than a
+    /// `usize` can count.
     ///
-    /// This is [`Stretch::at_start_of`] without limits, in fewer instructions for each segment. A loop of AVX2 was 0.8
-    /// ns a segment faster. The loop saved 5 % of the time at `/dev/null`, but less than 0.5 % on pipe, unix, tcp, ext4
-    /// and tmpfs (geometric means of lists of 16 to 1000 segments of 1000 to 4000 bytes, Zen 4).
+    /// The result equals [`Stretch::at_start_of`] without limits, in fewer instructions for each segment. A loop
+    /// with AVX2 was 0.8 ns a segment faster. The AVX2 loop saved 5 % of the time at `/dev/null`, but less than
+    /// 0.5 % on pipe, unix, tcp, ext4 and tmpfs (geometric means of lists of 16 to 1000 segments of 1000 to 4000
+    /// bytes, Zen 4).
     #[inline(always)]
     pub(crate) fn over(segments: &[IoSlice<'_>], small_bytes: usize) -> Option<ListScan> {
         let mut bytes = 0_usize;
@@ -136,15 +138,15 @@ impl ListScan {
     }
 }
 
-/// Whether a list with this small segment cannot go as it is. Out of line, since most lists have no such segment.
+/// Not inlined, because most lists have no small segment.
 #[cold]
 #[inline(never)]
 fn ends_scan(segment: &IoSlice<'_>, behind: &[IoSlice<'_>], small_bytes: usize) -> bool {
     segment.byte_len() == 0 || extends_run(behind, small_bytes)
 }
 
-/// The bytes of a list whose segments all adjoin and are not empty: to the kernel, the list is one segment. `None` for
-/// other lists, and for a list of fewer than two segments.
+/// The number of bytes of a list whose segments are adjacent in memory and not empty. The kernel sees such a list
+/// as one segment. `None` for any other list, and for a list of fewer than two segments.
 pub(crate) fn contiguous_bytes(segments: &[IoSlice<'_>]) -> Option<usize> {
     let [first, _, ..] = segments else {
         return None;
@@ -156,7 +158,7 @@ pub(crate) fn contiguous_bytes(segments: &[IoSlice<'_>]) -> Option<usize> {
     if !is_contiguous {
         return None;
     }
-    // One piece of memory has at most `isize::MAX` bytes. A raw list may claim more than there is.
+    // Valid memory has at most `isize::MAX` bytes, but a raw list may claim more.
     segments
         .iter()
         .try_fold(0_usize, |sum, segment| sum.checked_add(segment.byte_len()))
@@ -178,7 +180,6 @@ mod tests {
             let mut at = 0;
             for (gap, len, rare) in places {
                 at += if rare == 0 { 0 } else { gap + 1 };
-                // Most segments are longer than a small segment.
                 let len = if rare == 1 { len } else { len + 3 };
                 segments.push(IoSlice::new(&data[at..at + len]));
                 at += len;

@@ -11,14 +11,14 @@ use crate::sys::span::Span;
 
 /// A list that a caller in another language passed as an array of `iovec`: for bindings.
 ///
-/// The array is neither changed nor copied. No `&[u8]` to the bytes of a segment exists while the list is written: the
-/// kernel reads the bytes, or this crate copies them by address, as memcpy(3) does. So other threads may change the
-/// bytes, as with writev(2). If a thread does this, it is unspecified whether old or new bytes are written. The address
-/// of an empty segment may be null.
+/// The array is neither changed nor copied. No `&[u8]` to the bytes of a segment exists while the list is
+/// written: the kernel reads the bytes, or this crate copies them by address, like memcpy(3). So other
+/// threads may change the bytes, as during a writev(2). If the bytes change, it is unspecified whether old or
+/// new bytes are written. The address of an empty segment may be null.
 ///
-/// If the memory of a referenced segment cannot be read, the error is `EFAULT`. If the memory of a copied segment
-/// cannot be read, this process receives `SIGSEGV` (a [`Gather`] copies short segments). The promise of
-/// [`new`](RawList::new) excludes memory that cannot be read.
+/// The safety contract of [`new`](RawList::new) excludes memory that cannot be read. A [`Gather`] copies
+/// short segments and references long segments. If a referenced segment cannot be read, the error is
+/// `EFAULT`. If a copied segment cannot be read, this process receives `SIGSEGV`.
 ///
 /// # Examples
 ///
@@ -28,7 +28,7 @@ use crate::sys::span::Span;
 /// # fn main() -> std::io::Result<()> {
 /// let null = std::fs::File::create("/dev/null")?;
 /// let iov = [libc::iovec { iov_base: c"word".as_ptr().cast_mut().cast(), iov_len: 4 }];
-/// // SAFETY: there is one entry, whose 4 bytes live as long as the program.
+/// // SAFETY: the array has one entry, and its 4 bytes live as long as the program.
 /// let list = unsafe { RawList::new(iov.as_ptr(), iov.len()) }?;
 /// // SAFETY: the library makes no reference to the bytes.
 /// assert_eq!(vectored::write_all(&null, unsafe { list.slices() }?)?, 4);
@@ -37,16 +37,17 @@ use crate::sys::span::Span;
 /// ```
 #[derive(Clone, Copy)]
 pub struct RawList<'a> {
-    /// No reference to the bytes of a segment may be made: see `sys/span.rs`.
+    /// The bytes of a segment must not be referenced: see `sys/span.rs`.
     pub(super) segments: &'a [IoSlice<'a>],
 }
 
 impl RawList<'_> {
-    /// Calls [`Gather::write_all`], which checks the lengths only of lists that take more than one call.
+    /// Calls [`Gather::write_all`]. The lengths are checked only if the list takes more than one call.
     ///
     /// # Errors
     ///
-    /// The errors of [`Gather::write_all`]; and before any byte, the errors of [`slices`](RawList::slices).
+    /// The errors of [`Gather::write_all`] and, before any byte is written, the errors of
+    /// [`slices`](RawList::slices).
     #[inline(always)]
     pub fn gather_all(
         self,
@@ -84,7 +85,7 @@ impl fmt::Debug for RawList<'_> {
 
 /// A list to read into. A caller in another language passed the list as an array of `iovec`.
 pub struct RawListMut<'a> {
-    /// No reference to the bytes of a segment may be made: see `sys/span.rs`.
+    /// The bytes of a segment must not be referenced: see `sys/span.rs`.
     pub(super) segments: Vec<IoSliceMut<'a>>,
 }
 

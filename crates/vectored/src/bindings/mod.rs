@@ -1,4 +1,4 @@
-//! For bindings to other languages: lists as arrays of `iovec`, and transfers that end at a signal.
+//! For bindings to other languages: lists as arrays of `iovec`, and transfers that a signal ends.
 
 #[cfg(unix)]
 pub(crate) mod list;

@@ -1,16 +1,16 @@
-//! The error of a [`GatherWriter`](crate::GatherWriter) that is consumed.
+//! The error of [`GatherWriter::into_inner`](crate::GatherWriter::into_inner).
 
 use std::error::Error;
 use std::fmt;
 use std::io;
 
-/// The error of [`GatherWriter::into_inner`](crate::GatherWriter::into_inner), which could not write the staged bytes.
-/// The error carries the writer with the staged bytes.
+/// The error of [`GatherWriter::into_inner`](crate::GatherWriter::into_inner) if the staged bytes cannot be
+/// written. The error contains the writer with the staged bytes.
 ///
-/// It corresponds to [`std::io::IntoInnerError`], which only the standard library can construct.
+/// Only the standard library can construct [`std::io::IntoInnerError`], so this crate has its own type.
 #[derive(Debug)]
 pub struct IntoInnerError<W> {
-    /// Boxed, to keep the `Result` of `into_inner` small.
+    /// Boxed, so that the `Result` of `into_inner` is small.
     writer: Box<W>,
     error: io::Error,
 }
@@ -29,7 +29,7 @@ impl<W> IntoInnerError<W> {
         &self.error
     }
 
-    /// Returns the writer, to try again or to call [`into_parts`](crate::GatherWriter::into_parts).
+    /// Returns the writer. The caller can try again, or call [`into_parts`](crate::GatherWriter::into_parts).
     #[must_use]
     pub fn into_inner(self) -> W {
         *self.writer

@@ -13,31 +13,30 @@ use crate::write::all::write_all;
 
 pub(super) const MAX_LIST_BYTES: usize = 1 << 20;
 
-/// The largest size of a file that is appended to: the file is truncated before it would exceed this size.
+/// A file that is appended to is truncated before its size exceeds this limit.
 pub(super) const MAX_FILE_BYTES: u64 = 7 << 20;
 
-/// The size of a file that is overwritten, in bytes: more than the CPU's near caches hold, as with most files. (Outside
-/// the caches, a long copy costs less per byte than a short copy. With a file within the caches, the crossover of 64
-/// segments was one third as high.)
+/// The size of a file that is overwritten, in bytes. Like most files, the file does not fit the CPU's near
+/// caches. Outside the caches, a long copy costs less per byte than a short copy. With a file within the caches,
+/// the crossover of 64 segments was one third as high.
 pub(super) const OVERWRITTEN_BYTES: u64 = 16 << 20;
 
-/// The intended time of a timed batch, long enough that reading the clock (about 50 ns) does not matter.
+/// The intended time of a timed batch. Reading the clock takes about 50 ns, which is less than 1 % of this time.
 pub(super) const BATCH_TIME: Duration = Duration::from_micros(6);
 
 /// The most calls in a batch. A socket's buffer counts each small write as several hundred bytes.
 pub(super) const MAX_CALLS: u64 = 16;
 
-/// Every stream is assumed to take a batch of this many bytes.
+/// The most bytes of a batch to a stream. Every stream is assumed to take this many bytes.
 pub(super) const STREAM_BATCH_BYTES: u64 = 48 << 10;
 
-/// The unused bytes between two segments, as between the buffers of a program.
+/// The unused bytes between two segments, because the buffers of a program are not adjacent either.
 pub(super) const GAP_BYTES: usize = 48;
 
 pub(super) struct Channel {
     writer: Writer,
-    /// The position of a file.
     position: u64,
-    /// The largest size of a file.
+    /// The size that a file does not exceed.
     end: u64,
     overwrites: bool,
     buffer: Vec<u8>,
@@ -77,7 +76,7 @@ impl Channel {
         matches!(self.writer, Writer::Stream { .. })
     }
 
-    /// Times `calls` calls that write `bytes` each. `None` if the target could not take the bytes without blocking.
+    /// Times `calls` calls that write `bytes` each. `None` if the target cannot take the bytes without blocking.
     pub(super) fn time_batch(
         &mut self,
         calls: u32,
@@ -111,7 +110,6 @@ impl Channel {
         }
     }
 
-    /// Moves the position of a file to where the next batch of `bytes` is to be written.
     pub(super) fn prepare_position(&mut self, bytes: u64) -> io::Result<()> {
         let Writer::File(file) = &mut self.writer else {
             return Ok(());
@@ -130,7 +128,7 @@ impl Channel {
         Ok(())
     }
 
-    /// Fills a file, so that all further batches overwrite it.
+    /// Fills the file, so that all later batches overwrite bytes.
     pub(super) fn overwrite(&mut self) -> io::Result<()> {
         let chunk = vec![0x5a; MAX_LIST_BYTES];
         for _ in 0..OVERWRITTEN_BYTES / MAX_LIST_BYTES as u64 {
@@ -143,7 +141,6 @@ impl Channel {
         Ok(())
     }
 
-    /// Reads the written bytes from the other end of a stream, or advances the position of a file.
     pub(super) fn drain(&mut self, bytes: u64) -> io::Result<()> {
         let Writer::Stream { reader, .. } = &mut self.writer else {
             self.position += bytes;

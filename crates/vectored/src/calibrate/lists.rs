@@ -1,4 +1,4 @@
-//! Timing a list of equal segments by three techniques in turn.
+//! Times a list of equal segments by several techniques in turn.
 
 use std::io::{self, IoSlice};
 
@@ -10,22 +10,20 @@ use crate::cost::thresholds::CopyThresholds;
 use crate::write::all::write_all;
 use crate::{CostModel, Gather};
 
-/// The bytes of the longest list, with gaps.
 const MEMORY_BYTES: usize =
     MAX_LIST_BYTES + CopyThresholds::MEASURED[CopyThresholds::MEASURED.len() - 1] * GAP_BYTES;
 
-/// A number of segments, and the bytes of each.
+/// The number of segments, and the bytes of each segment.
 pub(super) type List = (usize, usize);
 
 #[derive(Clone, Copy)]
 pub(super) enum Technique {
-    /// `write(2)` of the bytes in one piece.
+    /// `write(2)` of the same number of contiguous bytes.
     Write,
     Reference,
     Copy,
 }
 
-/// The memory of the segments, a `Gather` that copies every segment, and a `Gather` that copies none.
 pub(super) struct Writers {
     memory: Vec<u8>,
     pub(super) copying: Gather,
@@ -34,13 +32,13 @@ pub(super) struct Writers {
 
 impl Writers {
     pub(super) fn new(model: CostModel) -> Writers {
-        // Each list is written in one call.
+        // Each list must be written in one call.
         let model = model.with(|model| model.chunk_policy = None);
         Writers {
             memory: vec![0x5a; MEMORY_BYTES],
             copying: Gather::with_model(CostModel {
                 copy_thresholds: CopyThresholds::everywhere(u32::MAX),
-                // Large enough to stage the longest list in one call.
+                // The longest list must fit.
                 staging_bytes: MAX_LIST_BYTES,
                 ..model
             }),
@@ -51,8 +49,8 @@ impl Writers {
         }
     }
 
-    /// Times batches by these techniques in turn, and takes the mean time of each technique: NaN for a technique that is not
-    /// among them. `None` if the target does not take the list.
+    /// Returns the mean time of each technique, or NaN for a technique that is not in `techniques`. `None` if the
+    /// target does not take the list.
     pub(super) fn observe(
         &mut self,
         channel: &mut Channel,
@@ -60,7 +58,7 @@ impl Writers {
         techniques: impl IntoIterator<Item = Technique>,
     ) -> io::Result<Option<Observation>> {
         let bytes = (list.0 * list.1) as u64;
-        // The first calls find the list and the staging buffer outside of the near caches.
+        // The first calls are slow, because the list and the staging buffer are outside the near caches.
         let Some(_) = self.batch(channel, list, Technique::Copy, 1)? else {
             return Ok(None);
         };
@@ -69,9 +67,11 @@ impl Writers {
         };
         let most = (STREAM_BATCH_BYTES / bytes).clamp(1, MAX_CALLS);
         let wanted = (BATCH_TIME.as_nanos() as f64 / call_ns) as u64;
-        // An even number: TCP acknowledges every second segment, and an acknowledgement takes as long as half a call.
+        // TCP acknowledges every second segment, and an acknowledgement takes as long as half a call. With an
+        // even number of calls, all batches have an equal share of acknowledgements.
         let mut calls = wanted.next_multiple_of(2).clamp(1, most) as u32;
-        // On TCP the first batch after single calls takes 1.3 times as long as the next batches.
+        // On TCP, the first batch after single calls takes 1.3 times as long as the next batches, so it is not
+        // counted.
         self.batch(channel, list, Technique::Reference, calls)?;
         let mut sums_ns = [(0.0, 0.0); 3];
         for technique in techniques {
@@ -79,7 +79,7 @@ impl Writers {
                 match self.batch(channel, list, technique, calls)? {
                     Some(call_ns) => break call_ns,
                     None if calls == 1 => return Ok(None),
-                    // The pipe or socket buffer is smaller than assumed.
+                    // The buffer of the pipe or socket is smaller than `STREAM_BATCH_BYTES`.
                     None => calls /= 2,
                 }
             };
@@ -96,7 +96,7 @@ impl Writers {
         }))
     }
 
-    /// The time of a call in a batch. `None` if the target did not take the batch.
+    /// The time of one call of a batch, in ns. `None` if the target does not take the batch.
     fn batch(
         &mut self,
         channel: &mut Channel,

@@ -1,4 +1,4 @@
-//! Measuring a [`CostModel`] on the current machine.
+//! Measures a [`CostModel`] on the current machine.
 
 use std::io;
 use std::path::Path;
@@ -16,8 +16,8 @@ mod ends;
 mod lists;
 mod queue;
 
-/// The lists that are measured for the costs, as segment count and segment bytes. Some lists have up to 8 segments,
-/// others more. Some segments are shorter than the usual crossover, others longer. Some segments end at page ends.
+/// The lists that are measured for the costs. The list includes counts up to 8 and above 8, segments below and
+/// above the usual crossover, and segments that end at page ends.
 const LISTS: [List; 11] = [
     (2, 64),
     (8, 64),
@@ -32,22 +32,22 @@ const LISTS: [List; 11] = [
     (8, 4500),
 ];
 
-/// Longer lists, which only a file takes in one call.
+/// Lists that a stream does not take in one call.
 const LONG_LISTS: [List; 3] = [(1000, 64), (256, 1024), (512, 2048)];
 
 const MIN_ROUNDS: usize = 2;
 
 const MAX_SEGMENT_BYTES: usize = 16 << 10;
 
-/// Exponents of √2, one for each round in turn. The crossover is multiplied and divided by the power: lengths near the
-/// two results are measured.
+/// Exponents of √2, one for each round in turn. The next lengths are the crossover times the power, and the
+/// crossover divided by the power.
 const STEPS: [i32; 2] = [1, 2];
 
-/// The techniques of the costs, in an order that rotates by round.
+/// The first technique changes from round to round.
 const TECHNIQUES: [Technique; 3] = [Technique::Write, Technique::Reference, Technique::Copy];
 
-/// Each row times both techniques twice, so that a change of speed disturbs both equally. The rows alternate, since it
-/// may matter whether a batch is an outer or an inner batch of the four.
+/// Each row times both techniques twice, so that a change of speed affects both equally. The rows alternate,
+/// because the outer and the inner batches of a row may differ.
 const PAIRS: [[Technique; 4]; 2] = {
     let (reference, copy) = (Technique::Reference, Technique::Copy);
     [
@@ -56,45 +56,51 @@ const PAIRS: [[Technique; 4]; 2] = {
     ]
 };
 
-/// The longest list that is measured on a stream, in bytes: the default capacity of a pipe.
+/// The default capacity of a pipe on Linux (pipe(7)).
 const MAX_STREAM_BYTES: usize = 64 << 10;
 
 impl CostModel {
-    /// Opens a target of this kind and measures a model on it, in about `budget`. On a busy machine, this may take up to
-    /// twice as long.
+    /// Opens a target of this kind and measures a model on the target, in about `budget`. On a busy machine, the
+    /// measurement may take up to twice as long.
     ///
-    /// The target is one of these, and is closed afterwards:
+    /// The target is closed afterwards:
     ///
-    /// - [`File`](TargetKind::File): an unnamed file in `directory`, of up to 8 MiB, that is appended to, as logs are.
-    /// - [`FileOverwrite`](TargetKind::FileOverwrite): an unnamed file of 16 MiB in `directory`, as of page stores.
-    ///   Growing a file costs more for each segment than overwriting it. On ext4, copying two appended segments is faster
-    ///   up to about 4 KB. Copying two segments that overwrite bytes in the page cache is faster up to about 300 B.
-    /// - [`Pipe`](TargetKind::Pipe) and [`Unix`](TargetKind::Unix): a pipe or a pair of connected Unix stream sockets.
-    ///   Windows has neither here.
+    /// - [`File`](TargetKind::File): an unnamed file in `directory`, of up to 8 MiB. Every write appends to the
+    ///   file, like the writes of a log.
+    /// - [`FileOverwrite`](TargetKind::FileOverwrite): an unnamed file of 16 MiB in `directory`. Every write
+    ///   overwrites bytes of the file, like the writes of a page store.
+    /// - [`Pipe`](TargetKind::Pipe) and [`Unix`](TargetKind::Unix): a pipe, or a pair of connected Unix stream
+    ///   sockets. Not available on Windows.
     /// - [`Tcp`](TargetKind::Tcp): a TCP connection over the loopback interface, with `TCP_NODELAY`.
-    /// - [`Other`](TargetKind::Other): `/dev/null` (on Windows `NUL`), which moves no byte, so that only calls and lists
-    ///   have a cost. On this target, copying is slower for all but the shortest segments.
+    /// - [`Other`](TargetKind::Other): `/dev/null` (on Windows `NUL`). A write moves no byte, so only calls and
+    ///   lists have a cost. On this target, copying is slower for all segments except the shortest.
     ///
-    /// `directory` is used for files only. The measurement writes lists of several counts and sizes to the target in
-    /// rounds: in one piece, referenced and copied. [`CostModel::fit`] computes the costs and the
-    /// [thresholds](CostModel::copy_thresholds) from the rounds. At each of [`CopyThresholds::COUNTS`], segments a little shorter
-    /// and longer than the crossover so far are measured next. A threshold that the rounds do not show to within a factor of 1.3
-    /// stays unmeasured, and a cost that cannot be measured stays near its default.
+    /// Growing a file costs more for each segment than overwriting it. On ext4, copying two appended segments is
+    /// faster than referencing them up to about 4 KB. Copying two segments that overwrite bytes in the page cache
+    /// is faster up to about 300 B.
     ///
-    /// The last fifth of the budget is for the [thresholds of a queue](CostModel::queue_thresholds). These thresholds
-    /// are measured under the conditions of a server: 1 MiB of other memory is read before each write. A threshold of
-    /// [`QueuePolicy::for_target`](crate::queue::QueuePolicy::for_target) stays unless these rounds refute it.
+    /// `directory` is used for files only. In rounds, the method writes lists of several counts and sizes to the
+    /// target: in one piece, referenced and copied. [`CostModel::fit`] computes the costs and the
+    /// [thresholds](CostModel::copy_thresholds) from the rounds. At each of [`CopyThresholds::COUNTS`], the next
+    /// round measures segments a little shorter and a little longer than the crossover that was found before. A
+    /// threshold that the rounds do not show to within a factor of 1.3 stays unmeasured. A cost that cannot be
+    /// measured stays near its default.
     ///
-    /// A budget of 40 to 50 ms is good, and 75 ms for a file. The least number of measurements takes 10 ms on a stream and 30 to
-    /// 50 ms on a file. One calibration at the start of a program is enough.
+    /// The last fifth of the budget is for the [thresholds of a queue](CostModel::queue_thresholds). To reproduce
+    /// the conditions of a server, 1 MiB of other memory is read before each write. A threshold of
+    /// [`QueuePolicy::for_target`](crate::queue::QueuePolicy::for_target) stays unless the rounds refute it.
+    ///
+    /// A budget of 40 to 50 ms is good for a stream, and 75 ms for a file. The least number of measurements takes
+    /// 10 ms on a stream, and 30 to 50 ms on a file. One calibration at the start of a program is enough.
     ///
     /// # Errors
     ///
-    /// The errors of opening the target: [`NotFound`](io::ErrorKind::NotFound) or
-    /// [`PermissionDenied`](io::ErrorKind::PermissionDenied) for a directory in which no file can be created, and
-    /// [`StorageFull`](io::ErrorKind::StorageFull) if there is no room for the file (8 or 16 MiB). On Windows
-    /// [`Unsupported`](io::ErrorKind::Unsupported) for a pipe and for Unix sockets. A program should then use
-    /// [`CostModel::for_target`].
+    /// The error of opening the target. After an error, a program should use [`CostModel::for_target`].
+    ///
+    /// - [`NotFound`](io::ErrorKind::NotFound) or [`PermissionDenied`](io::ErrorKind::PermissionDenied) if no
+    ///   file can be created in the directory.
+    /// - [`StorageFull`](io::ErrorKind::StorageFull) if there is no room for the file (8 or 16 MiB).
+    /// - [`Unsupported`](io::ErrorKind::Unsupported) on Windows for a pipe and for Unix sockets.
     ///
     /// # Examples
     ///
@@ -132,8 +138,8 @@ impl CostModel {
     }
 }
 
-/// Measures lists in rounds until about `deadline`. The speed of a shared machine can change fourfold for milliseconds: without
-/// rounds, such a change would disturb all measurements of one list.
+/// The speed of a shared machine can change fourfold for milliseconds. Rounds spread the measurements of each list
+/// over time, so that a change does not affect all of them.
 fn observe(
     channel: &mut Channel,
     prior: &CostModel,
@@ -149,7 +155,6 @@ fn observe(
         if round >= MIN_ROUNDS && Instant::now() >= deadline {
             break;
         }
-        // The costs need fewer rounds than the thresholds.
         if round < MIN_ROUNDS || round % 3 == 0 {
             for &list in LISTS.iter().chain(long_lists) {
                 let turns = TECHNIQUES
@@ -173,8 +178,8 @@ fn observe(
     Ok([costs, around.concat()].concat())
 }
 
-/// The lengths to measure next with `count` segments: above and below the crossover of the `observations` so far, and at most
-/// `max`. Each length is 30 bytes times a power of √2, so that later rounds measure the same lengths again.
+/// Returns a length above and a length below the crossover of `observations`. Each length is 30 bytes times a power
+/// of √2, so that later rounds repeat the lengths of earlier rounds.
 fn next_lengths(
     round: usize,
     count: usize,
@@ -241,7 +246,6 @@ mod tests {
         struct Removed(std::path::PathBuf);
         impl Drop for Removed {
             fn drop(&mut self) {
-                // The directory is also removed if the test fails.
                 let _ = std::fs::remove_dir_all(&self.0);
             }
         }
@@ -261,7 +265,6 @@ mod tests {
         assert_eq!(outcome.unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 
-    /// Uniform numbers between two limits.
     struct Random(u64);
 
     impl Random {
@@ -271,7 +274,6 @@ mod tests {
         }
     }
 
-    /// The rounds that calibration chooses on a machine of these costs, for each count.
     fn rounds(
         machine: &CostModel,
         prior: &CostModel,
@@ -302,7 +304,7 @@ mod tests {
 
     #[test]
     fn a_threshold_is_right_within_a_factor_of_1_3_or_unknown() {
-        // The least share of thresholds that are known: somewhat less than the share seen.
+        // The observed shares of known thresholds were slightly larger than `least_known`.
         for (deviation, least_known) in [(0.01, 0.5), (0.05, 0.2), (0.4, 0.0)] {
             let mut random = Random(1);
             let (mut all, mut known, mut wrong, mut wrong_crossovers) = (0.0, 0.0, 0.0, 0.0);
@@ -327,7 +329,7 @@ mod tests {
                 };
                 let mut deviations = Random(number as u64);
                 let mut noise = || {
-                    // A wide peak, and one time in 8 the noise of another program.
+                    // A wide peak, and an outlier with a probability of 1/8.
                     let peak = deviations.between(-1.0, 1.0) + deviations.between(-1.0, 1.0);
                     let outlier = (deviations.between(-4.0, 4.0).abs() - 3.5).max(0.0);
                     (1.2 * deviation * peak + outlier * deviations.between(-1.4, 1.4)).exp()
@@ -353,7 +355,7 @@ mod tests {
                 known >= least_known && wrong <= 0.05,
                 "{deviation}: {shares:?}"
             );
-            // Without an interval, every threshold would count as known.
+            // The crossovers alone are often wrong, so an interval is needed.
             assert!(wrong_crossovers > 0.2, "{deviation}: {shares:?}");
         }
     }

@@ -1,8 +1,8 @@
 //! Measures the thresholds of a queue under the conditions of a server: with other work between the calls.
 //!
-//! In a loop of equal calls, the code of the kernel, the caller's values and the buffer of the queue stay in the near
-//! caches. A call and a copy then cost a fraction of their cost in a server. Here other memory is read before each timed
-//! write, and the values are taken in turn from more memory than the near caches hold.
+//! In a loop of equal calls, the code of the kernel, the caller's values and the buffer of the queue stay in the
+//! near caches. A call and a copy then cost less than in a server. So 1 MiB of other memory is read before each
+//! timed write, and the values come in turn from a pool that exceeds the near caches.
 
 use std::hint::black_box;
 use std::io;
@@ -18,35 +18,31 @@ use crate::cost::queueing::{MAX_COPY_BELOW_BYTES, MAX_JOIN_BELOW_BYTES};
 use crate::queue::policy::QueuePolicy;
 use crate::sys::limits::MAX_CALL_BYTES;
 
-/// The memory that is read before each write, in bytes: the second-level cache of one CPU.
+/// The memory that is read before each write, in bytes. A second-level cache of 1 MiB is usual.
 const OTHER_BYTES: usize = 1 << 20;
 
 const POOL_BYTES: usize = 1 << 20;
 
-/// The lengths of values that are copied or kept. On every machine that was measured, calls with many longer values took less
-/// time when the values were kept.
+/// On every measured machine, calls with many values above the last length took less time when the values were
+/// kept.
 const VALUE_BYTES: [usize; 5] = [1500, 2150, 3070, 4300, MAX_COPY_BELOW_BYTES];
 
-/// The number of values in a call. With four values, the copies would fit the nearest cache, and the measured threshold
-/// would be twice as high (Zen 5): calls of many values would be up to 12 % slower. With the threshold of 16 values,
-/// calls of one value are up to 4 % slower.
+/// The number of values in a call. With four values, the copies would fit the nearest cache, and the measured
+/// threshold would be twice as high (Zen 5). Calls of many values would then be up to 12 % slower. With the
+/// threshold of 16 values, calls of one value are up to 4 % slower.
 const VALUES: usize = 16;
 
 const HEAD: [u8; 24] = [0x5a; 24];
 
-/// The bytes of two messages together, which are joined into one call, or written by two calls. A stream takes all these
-/// lengths. The last length is the highest threshold of any policy, and is the threshold if joining takes less time at every
-/// length.
+/// The bytes of two messages together. A stream takes all these lengths. The last length is the highest threshold
+/// of any policy. If joining takes less time at every length, the last length is the threshold.
 const JOINED_BYTES: [usize; 5] = [6000, 11_000, 20_000, 36_000, MAX_JOIN_BELOW_BYTES];
 
-/// The least number of pairs of writes at each size, for any budget. The first pair is not counted, since the queues
-/// allocate memory during it.
 const MIN_ROUNDS: usize = 3;
 
 const MAX_ROUNDS: usize = 40;
 
-/// Measures the two thresholds until about `deadline`. The default of the kind stays unless the rounds
-/// refute it.
+/// The default of `kind` stays unless the rounds refute it.
 pub(super) fn measure(
     channel: &mut Channel,
     kind: TargetKind,
@@ -73,7 +69,7 @@ pub(super) fn measure(
     let default = QueuePolicy::for_target(kind);
     let measured = |comparisons: Vec<Comparison>, default| {
         let lengths = comparisons.into_iter().map(|comparison| comparison.length);
-        // A pipe does not take the longest lists in one call.
+        // A pipe does not take the longest lists in one call, so some lengths have no ratio.
         let measured = lengths.filter(|length| !length.log_ratios.is_empty());
         u32::try_from(crossover_unless(&measured.collect::<Vec<_>>(), default)).ok()
     };
@@ -83,12 +79,13 @@ pub(super) fn measure(
     })
 }
 
-/// Copying compared with the other way (keeping a value, or a call for each message), for segments of one size.
+/// Compares copying with the alternative for segments of one size. The alternative is to keep a value, or to make
+/// one call for each message.
 struct Comparison {
     segments: Vec<Arc<[u8]>>,
     count: usize,
     next: usize,
-    /// The other way counts as referencing.
+    /// In `Length`, the alternative counts as referencing.
     length: Length,
 }
 
@@ -108,7 +105,7 @@ impl Comparison {
         }
     }
 
-    /// Adds a pair, if the target takes it and this is not the first round.
+    /// The first round is not added, because the queues allocate memory during it.
     fn add(
         &mut self,
         round: usize,
@@ -117,7 +114,7 @@ impl Comparison {
         let mut times = [None; 2];
         let copies_first = round % 2 == 0;
         for copies in [copies_first, !copies_first] {
-            // Other segments each time: the last segments may still be in a cache.
+            // The previous segments may still be in a cache.
             if self.next + self.count > self.segments.len() {
                 self.next = 0;
             }
@@ -135,7 +132,6 @@ impl Comparison {
     }
 }
 
-/// The queues, and the other memory of a program.
 struct Server {
     copying: SegmentQueue,
     keeping: SegmentQueue,
@@ -161,7 +157,6 @@ impl Server {
         }
     }
 
-    /// The time of one call of values with copied heads.
     fn write_values(
         &mut self,
         channel: &mut Channel,
@@ -182,7 +177,7 @@ impl Server {
         Ok(took?.map(|took| took.as_nanos().max(1) as f64))
     }
 
-    /// The time of two messages: both copied into one call, or each written by a call.
+    /// With `copies`, one call writes both messages. Without `copies`, each message is written by a call.
     fn write_messages(
         &mut self,
         channel: &mut Channel,

@@ -1,4 +1,4 @@
-//! Which technique copies, and with what buffer.
+//! Chooses the technique of a copy and the size of its buffer.
 
 use super::Technique;
 use super::contest::TRIAL_BYTES;
@@ -8,23 +8,31 @@ use crate::sys::open_file::{CopyEnd, FileKind};
 
 const PAGE_BYTES: u64 = 4096;
 
-/// The memory of the smallest buffer, which is on the stack.
+/// The smallest buffer is on the stack.
 const LEAST_BYTES: u64 = SMALL_BYTES as u64;
 
-/// What the first access to a page of a buffer costs, in ns: 250 on usual machines, 700 on virtual machines.
+/// The cost of the first access to a page of a buffer, in ns: 250 on usual machines, 700 on virtual machines.
 const PAGE_NS: f64 = 500.0;
 
-/// On a file system that cannot copy files itself, a file of this size or more is spliced to another file through a
-/// pipe of 1 MiB. On such a file system, `copy_file_range` goes through a pipe of 64 KiB. Splicing took these shares of
-/// the time of `copy_file_range` (Zen 4, Linux 6.18.44): on ext4 0.88 at 1 MiB, the creation of the pipe included, 0.82
-/// at 4 MiB and 0.81 at 64 MiB; on tmpfs 1.03, 1.05 and 1.05. `copy_file_range` took 0.79 to 0.92 of the time of
-/// reading and writing for 16 KiB to 16 MB (Skylake: 0.85; another Zen 4: 0.97 at 1 MiB, 1.04 at 4 MiB).
+/// The size from which a file is spliced to another file, if the file system cannot copy files itself.
+///
+/// On these file systems, `copy_file_range` uses a pipe of 64 KiB. Splicing uses a pipe of 1 MiB. Time of
+/// splicing, as a share of the time of `copy_file_range` (Zen 4, Linux 6.18.44):
+///
+/// - ext4: 0.88 at 1 MiB with the creation of the pipe, 0.82 at 4 MiB, 0.81 at 64 MiB.
+/// - tmpfs: 1.03 at 1 MiB, 1.05 at 4 MiB, 1.05 at 64 MiB.
+///
+/// Time of `copy_file_range`, as a share of the time of reading and writing:
+///
+/// - Zen 4: 0.79 to 0.92 from 16 KiB to 16 MB.
+/// - Another Zen 4: 0.97 at 1 MiB, 1.04 at 4 MiB.
+/// - Skylake: 0.85.
 const SPLICED_BYTES: u64 = 1 << 20;
 
-/// A copy of this size or more measures itself: nearly twice what the first comparison copies.
+/// The size from which a copy measures itself. The first contest copies a little more than half of this size.
 const MEASURED_BYTES: u64 = 16 << 20;
 
-/// The size of a pipe of Linux. A pipe of another system grows to this size when it is used.
+/// The default size of a pipe on Linux (pipe(7)). On macOS, a pipe grows to this size.
 pub(super) const USUAL_PIPE_BYTES: usize = 1 << 16;
 
 #[derive(Clone, Copy, Debug)]
@@ -36,16 +44,16 @@ pub(super) struct Wishes {
     pub(super) larger_pipe_bytes: Option<usize>,
 }
 
-/// Questions about the output, asked only if the answer matters.
+/// The methods make system calls, so the plan calls them only if it depends on the answer.
 pub(super) trait Output {
-    /// The size of the output, if it is a pipe whose size is known.
+    /// The size of a pipe. `None` for any other output, or if the size is unknown.
     fn pipe_bytes(&self) -> Option<usize>;
 
-    /// Whether the output is on a file system that cannot copy files itself.
+    /// Whether the file system of the output cannot copy files itself.
     fn is_without_copies(&self) -> bool;
 }
 
-/// The plan of a copy between two descriptors. `is_within` says whether both are the same file.
+/// `is_within` is true if both descriptors are one file.
 pub(super) fn plan(
     from: &CopyEnd,
     to: &CopyEnd,
@@ -65,11 +73,12 @@ pub(super) fn plan(
     let are_files = is_file && to.kind == FileKind::Regular;
     let most_bytes = match wishes.buffer_bytes {
         Some(bytes) => bytes.max(1),
-        // The buffer is used only if splicing is refused, so no call asks for the size of the pipe.
+        // The buffer is used only if the kernel refuses to splice, so the size of the pipe is not queried.
         None if technique == Technique::Splice && !are_files => USUAL_PIPE_BYTES / 2,
         None => buffer_bytes(from, to, output, wishes),
     };
-    // A stream may be short, and to allocate 512 KiB costs more than to copy 64 KiB. One read gets at most 64 KiB of a usual pipe.
+    // A stream may be short, and allocating 512 KiB costs more than copying 64 KiB. From a pipe of the usual
+    // size, one read gets at most 64 KiB.
     let first_bytes = match from.kind {
         _ if wishes.buffer_bytes.is_some() => most_bytes,
         FileKind::Regular if from.bytes > 0 => most_bytes,
@@ -94,7 +103,7 @@ pub(super) fn plan(
     }
 }
 
-/// Why the kernel always refuses the call of `technique` between these two kinds.
+/// Returns the reason if the kernel always refuses `technique` between these two kinds.
 pub(super) fn unsuited(technique: Technique, from: FileKind, to: FileKind) -> Option<&'static str> {
     use FileKind::{Fifo, Regular, Socket};
     match technique {
@@ -111,30 +120,35 @@ pub(super) fn unsuited(technique: Technique, from: FileKind, to: FileKind) -> Op
     }
 }
 
-/// Whether a file probably fills a pipe. A shorter file is read and written in 0.95 of the time that splicing takes.
+/// Reading and writing a shorter file takes 0.95 of the time of splicing.
 fn fills_a_pipe(from: &CopyEnd, to: &CopyEnd) -> bool {
     let is_long = from.bytes > USUAL_PIPE_BYTES as u64;
     from.kind == FileKind::Regular && is_long && to.kind == FileKind::Fifo
 }
 
-/// The technique for two kinds of descriptors, on Linux. No technique here puts pages of a file into a pipe or socket, where
-/// a later write to the file would change them.
+/// The technique for two kinds of descriptors, on Linux. No technique here puts pages of a file into a pipe or
+/// socket: a later write to the file would change the pages.
 ///
-/// Where bytes could be spliced and are not, splicing took longer than reading and writing: 1.5 times as long from a
-/// pipe to a file, 1.3 to 1.7 times from a pipe to a socket (two processes on 2 CPUs, Linux 6.18, loopback). From pipe
-/// to pipe splicing took 0.8 to 1.0 of the time, and from a socket to a pipe 0.4 to 0.9.
+/// Time of splicing, as a share of the time of reading and writing (two processes on 2 CPUs, Linux 6.18,
+/// loopback):
+///
+/// - 1.5 from a pipe to a file
+/// - 1.3 to 1.7 from a pipe to a socket
+/// - 0.8 to 1.0 from a pipe to a pipe
+/// - 0.4 to 0.9 from a socket to a pipe
 fn technique(from: &CopyEnd, to: &CopyEnd, expected_bytes: u64, output: &impl Output) -> Technique {
     use FileKind::{Fifo, Regular, Socket};
     match (from.kind, to.kind) {
-        // A size of 0 is an empty file, or a file of /proc: only reads tell the two apart.
+        // A file of size 0 is empty, or is a file of /proc. Only a read distinguishes them.
         (Regular, _) if from.bytes == 0 => Technique::ReadWrite,
-        // Measured on ext4 (Linux 6.18): 0.9 of the time of `copy_file_range` at 16 B to 8 KiB, 0.95 at 16 KB.
+        // Reading and writing took 0.9 of the time of `copy_file_range` at 16 B to 8 KiB, and 0.95 at 16 KB
+        // (ext4, Linux 6.18).
         (Regular, Regular) if from.bytes <= LEAST_BYTES => Technique::ReadWrite,
         (Regular, Regular) => {
             let is_spliced = expected_bytes >= SPLICED_BYTES && output.is_without_copies();
             if is_spliced { Technique::Splice } else { Technique::CopyFileRange }
         }
-        // The device keeps no byte.
+        // The null device keeps no page of the file, so a later write to the file does no harm.
         (Regular, _) if to.is_null => Technique::Sendfile,
         (Fifo | Socket, Fifo) => Technique::Splice,
         (Fifo, _) if to.is_null => Technique::Splice,
@@ -142,13 +156,15 @@ fn technique(from: &CopyEnd, to: &CopyEnd, expected_bytes: u64, output: &impl Ou
     }
 }
 
-/// The size of the buffer. If the output is a pipe, the buffer is half of the pipe: the reader empties one half while
-/// the other half is filled. (To a pipe of 64 KiB, a buffer of 32 KiB took 0.75 of the time of 128 KiB for a file of 1
-/// MiB, and 0.41 for 256 MiB.) For other outputs, the size is the power of two at which calls and first accesses to
-/// pages cost about the same.
+/// The size of the buffer.
 ///
-/// The buffer is at most twice as large as a staging buffer. A copy has no other memory, and the second-level cache has
-/// room for that much.
+/// If the output is a pipe, the buffer is half of the pipe: the reader empties one half while the other half is
+/// filled. To a pipe of 64 KiB, a buffer of 32 KiB took less time than a buffer of 128 KiB: 0.75 of the time for
+/// a file of 1 MiB, and 0.41 for 256 MiB. For other outputs, the size is the power of two at which the calls cost
+/// about as much as the first accesses to the pages.
+///
+/// The buffer is at most twice as large as a staging buffer. A copy needs no other memory, and a buffer of this
+/// size fits the second-level cache.
 fn buffer_bytes(from: &CopyEnd, to: &CopyEnd, output: &impl Output, wishes: &Wishes) -> usize {
     let model = model(to.kind);
     let expected = match from.kind {
@@ -156,7 +172,7 @@ fn buffer_bytes(from: &CopyEnd, to: &CopyEnd, output: &impl Output, wishes: &Wis
         _ => wishes.limit,
     };
     let best = match to.kind {
-        // Half of a pipe has room for all.
+        // Half of a pipe has room for all bytes, so the smallest buffer is enough.
         FileKind::Fifo if expected <= LEAST_BYTES => 0.0,
         FileKind::Fifo => (output.pipe_bytes().unwrap_or(USUAL_PIPE_BYTES) / 2) as f64,
         _ => (2.0 * model.call_ns * PAGE_BYTES as f64 * expected as f64 / PAGE_NS).sqrt(),

@@ -1,21 +1,23 @@
-//! How the next part of a long copy is copied: in the way that took the least time for earlier parts.
+//! Chooses the way to copy the next part of a long copy: the way that took the least time for earlier parts.
 //!
-//! At first each way copies some parts in turn, and the fastest goes on. After each stretch the present way is measured
-//! again beside a rival, the fastest way of another technique, since page cache, throttling and storage change. If the
-//! rival is faster by then, or a part takes much longer than in the contest, all ways are tried again.
+//! - A contest copies some parts by each way in turn.
+//! - The fastest way then copies a stretch of many parts.
+//! - After the stretch, a duel measures the chosen way again beside its rival, the fastest way of another
+//!   technique. The page cache, throttling and the storage may have changed.
+//! - A new contest begins if the rival is faster, or if parts of a stretch take much longer than in the contest.
 
 use super::Technique;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Way {
     pub(super) technique: Technique,
-    /// Bytes of the buffer; 0 without a buffer.
+    /// 0 for a technique without a buffer.
     pub(super) buffer_bytes: usize,
 }
 
-/// The ways between two files. If several ways are equally fast, the first of them goes on. `copy_file_range` is not
-/// among them: it splices through a pipe of 64 KiB if the file system cannot copy files itself. The best buffer differs
-/// by machine: the times of buffers from 128 KiB to 512 KiB differed by factors of 0.9 to 1.2.
+/// The ways between two files. Among equally fast ways, the first way is chosen. `copy_file_range` is left out,
+/// because it splices through a pipe of 64 KiB if the file system cannot copy files itself. The best buffer
+/// depends on the machine: the times of buffers from 128 KiB to 512 KiB differed by factors of 0.9 to 1.2.
 const WAYS: [Way; 5] = [
     Way {
         technique: Technique::Splice,
@@ -36,47 +38,49 @@ const fn of_buffer(buffer_bytes: usize) -> Way {
 
 pub(super) const BUFFER_BYTES: usize = 512 << 10;
 
-/// The bytes of a part in a contest, which takes some 100 µs.
+/// A part of this length takes some 100 µs.
 pub(super) const TRIAL_BYTES: u64 = 512 << 10;
 
-/// The number of parts of each way in a contest. The least time counts: an interruption only adds to a time.
+/// The number of parts of each way in a contest. The least time counts, because an interruption can only lengthen
+/// a time.
 const TURNS: usize = 3;
 
-/// A way that took this many times as long as the fastest is left out of the turns after the second. (The first access to
-/// the buffer is part of the first turn.)
+/// In the third turn, a way is skipped if its least time is more than this many times the least time of the
+/// fastest way. The first turn does not count alone, because it includes the first access to the buffer.
 const SLOW: f64 = 1.2;
 
 /// The length of a part of a stretch, in parts of a contest.
 const PART_TRIALS: u64 = 4;
 
-/// The length of a stretch, from one comparison with another technique to the next, in parts of a contest: 16 MiB.
+/// The length of a stretch, in parts of a contest: 16 MiB.
 const STRETCH_TRIALS: u64 = 32;
 
-/// The length of a stretch after a comparison with a slow technique, in parts of a contest.
+/// The length of a stretch after a duel with a slow rival, in parts of a contest: 22 MiB.
 const LONG_STRETCH_TRIALS: u64 = 44;
 
-/// A comparison has this many parts by each of the two ways. These parts are half as long as the parts of a contest.
+/// The number of parts of each way in a duel. A part of a duel is half as long as a part of a contest.
 const DUEL_TURNS: usize = 2;
 
-/// The number of stretches after which all ways are tried again.
+/// The number of stretches after which a new contest begins.
 const STRETCHES: u32 = 16;
 
-/// A rival that takes less than this share of the time calls for a contest.
+/// A new contest begins if the rival takes less than this share of the time of the chosen way.
 const FASTER: f64 = 0.95;
 
-/// The present way goes on if it takes at most this many times as long as the fastest.
+/// The chosen way stays if it takes at most this many times as long as the fastest way.
 const TIE: f64 = 1.02;
 
-/// If two parts in a row take this many times as long as the same way took in the contest, another contest begins.
+/// A new contest begins if two successive parts take this many times as long as the chosen way took in the
+/// contest.
 const SUDDENLY_SLOW: f64 = 1.5;
 
 #[derive(Clone, Copy, Debug)]
 enum State {
-    /// All ways, one part each in a turn.
+    /// Each way copies one part in each turn.
     Contest { turn: usize, way: usize },
-    /// The fastest way goes on.
+    /// The chosen way copies all parts.
     Stretch { left_bytes: u64, slow_parts: u32 },
-    /// The present way, and the fastest way of another technique, in turn.
+    /// The chosen way and the rival copy one part each in turn.
     Duel { rival: usize, part: usize },
 }
 
@@ -84,7 +88,8 @@ enum State {
 pub(super) struct Contest {
     trial_bytes: u64,
     state: State,
-    /// The least time of each way in the contest or duel, in ns a byte; infinite before a part.
+    /// The least time of each way in the last contest or duel, in ns a byte. Infinite before the first part of a
+    /// way.
     least: [f64; WAYS.len()],
     is_refused: [bool; WAYS.len()],
     chosen: usize,
@@ -159,7 +164,6 @@ impl Contest {
         }
     }
 
-    /// Notes that the kernel has refused the technique of the part: the technique is not tried again.
     pub(super) fn refuse(&mut self) {
         let (refused, _) = self.next();
         for (way, is_refused) in std::iter::zip(WAYS, &mut self.is_refused) {
@@ -178,7 +182,7 @@ impl Contest {
         self.go_on(0, 0);
     }
 
-    /// Continues a contest, with this way or a later way.
+    /// Continues with `way`, or with the first later way that is not skipped.
     fn go_on(&mut self, turn: usize, way: usize) {
         let fastest = self.fastest(|_| true);
         let is_in_turn = |&way: &usize| {
@@ -205,7 +209,7 @@ impl Contest {
         };
     }
 
-    /// Compares with the fastest way of another technique, if there is one.
+    /// Begins a duel, or a new stretch if no rival exists.
     fn meet_rival(&mut self) {
         let technique = WAYS[self.chosen].technique;
         let rival = self.fastest(|way| WAYS[way].technique != technique);
@@ -219,7 +223,7 @@ impl Contest {
         }
     }
 
-    /// The fastest of these ways that is not refused. If all are refused, the chosen way, which need not be in `WAYS`.
+    /// Ways that the kernel refused are left out. If no way is left, returns the chosen way.
     fn fastest(&self, is_one: impl Fn(usize) -> bool) -> usize {
         let ways = (0..WAYS.len()).filter(|way| !self.is_refused[*way] && is_one(*way));
         ways.min_by(|one, other| self.least[*one].total_cmp(&self.least[*other]))
@@ -233,7 +237,7 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    /// Copies `bytes` bytes. `ns` gives the time of a byte by a way. Returns the bytes of each way.
+    /// Returns the bytes of each way. `ns` returns the time of a byte.
     fn copied(
         contest: &mut Contest,
         bytes: u64,
@@ -250,7 +254,7 @@ mod tests {
         by
     }
 
-    /// The time of each way in ns a byte: least for `fastest`.
+    /// The time of a byte in ns.
     fn ns(fastest: usize) -> impl Fn(Way, u64) -> f64 {
         move |way, _| if way == WAYS[fastest] { 0.2 } else { 0.25 }
     }
@@ -278,7 +282,6 @@ mod tests {
     #[test]
     fn a_technique_that_becomes_slow_or_fast_is_left_or_taken_within_32_mib() {
         for (before, after) in [(0.1, 0.5), (0.5, 0.1)] {
-            // The change comes in every place of a stretch.
             for at in 0..20 {
                 let mut contest = Contest::new(TRIAL_BYTES);
                 let of = |cost: f64| {

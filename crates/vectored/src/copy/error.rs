@@ -1,4 +1,4 @@
-//! The error of a copy, with what was read and written before it.
+//! The error of a copy, with the counts of bytes before it.
 
 use std::error::Error;
 use std::fmt;
@@ -16,11 +16,13 @@ pub enum Side {
 
 /// The error of a copy that reached neither the end of its input nor its limit.
 ///
-/// The output has exactly the first [`written`](CopyError::written) bytes of the input. The bytes that were read and not
-/// written are in [`unwritten`](CopyError::unwritten), so nothing is lost: write those bytes, and copy the rest.
+/// The output has exactly the first [`written`](CopyError::written) bytes of the input.
+/// [`unwritten`](CopyError::unwritten) has the bytes that were read and not written. To lose no byte, write the
+/// unwritten bytes, and then copy the rest.
 ///
-/// The message of a `CopyError` includes the message of the [`io::Error`], as in a
-/// [`TransferError`](crate::TransferError). Converting the error into an `io::Error` drops the counts and the bytes.
+/// The message of a `CopyError` includes the message of the [`io::Error`], like the message of a
+/// [`TransferError`](crate::TransferError). Converting a `CopyError` into an `io::Error` drops the counts and the
+/// bytes.
 #[derive(Debug)]
 pub struct CopyError {
     side: Option<Side>,
@@ -48,26 +50,29 @@ impl CopyError {
         CopyError::new(side, 0, Vec::new(), error)
     }
 
-    /// The descriptor that failed. `None` if the program stopped the copy, if there was no memory for the buffer, or if
-    /// the kernel does not say on which side a named [technique](super::Options::technique) failed.
+    /// The descriptor that failed. `None` in three cases:
+    ///
+    /// - The program stopped the copy.
+    /// - There was no memory for the buffer.
+    /// - The kernel does not say on which side a named [technique](super::Options::technique) failed.
     #[must_use]
     pub fn side(&self) -> Option<Side> {
         self.side
     }
 
-    /// The number of bytes that were read: the bytes that were written, and [`unwritten`](CopyError::unwritten).
+    /// The number of bytes that were read: the written bytes and the [`unwritten`](CopyError::unwritten) bytes.
     #[must_use]
     pub fn read(&self) -> u64 {
         self.written + self.unwritten.len() as u64
     }
 
-    /// The number of bytes that were written: the first bytes of the input.
+    /// The number of bytes that were written. The written bytes are the first bytes of the input.
     #[must_use]
     pub fn written(&self) -> u64 {
         self.written
     }
 
-    /// The bytes that were read and not written. They follow the bytes that were written.
+    /// The bytes that were read and not written. In the input, they follow the written bytes.
     #[must_use]
     pub fn unwritten(&self) -> &[u8] {
         &self.unwritten
@@ -85,7 +90,7 @@ impl CopyError {
         self.error.kind()
     }
 
-    /// The system's number of the error that stopped the copy; `None` if this crate made the error.
+    /// The system's number of the error that stopped the copy. `None` if this crate made the error.
     #[must_use]
     pub fn raw_os_error(&self) -> Option<i32> {
         self.error.raw_os_error()
@@ -117,7 +122,8 @@ impl fmt::Display for CopyError {
 }
 
 impl Error for CopyError {
-    /// The source of the [`io::Error`], if it has one, as for a [`TransferError`](crate::TransferError).
+    /// The source of the [`io::Error`], if it has a source. [`TransferError`](crate::TransferError) has the same
+    /// rule.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.error.source()
     }

@@ -1,7 +1,7 @@
 //! Copies from one descriptor to another.
 //!
-//! [`copy`](crate::copy()) copies up to the end of the input. [`Options`] adds a limit, a function that is told the progress,
-//! and the choice of the technique.
+//! [`copy`](crate::copy()) copies up to the end of the input. [`Options`] adds a limit, a function that receives
+//! the progress, and the choice of the technique.
 
 mod choice;
 mod contest;
@@ -29,39 +29,49 @@ use crate::transfer::message_sockets::refuse_copying_messages;
 
 /// Copies from one descriptor to another up to the end of the input, and returns the number of bytes.
 ///
-/// Both descriptors are used at their positions and stay open. The copy is made by the system calls that suit the two
-/// ([`Technique`]). If the kernel refuses these calls, the bytes are read and written through a buffer. The output does
-/// not change if the input is written afterwards. So a file is copied to a pipe or socket by reads and writes:
-/// `splice(2)` and `sendfile(2)` would put pages of the file into the pipe or socket.
+/// Both descriptors are used at their positions and stay open. The system calls of the copy ([`Technique`])
+/// depend on the kinds of the two descriptors. If the kernel refuses these calls, the bytes are read and written
+/// through a buffer.
 ///
-/// [`Options`] has a limit, a function that is told the progress, and the choice of the technique.
+/// A file is copied to a pipe or socket by reads and writes. `splice(2)` and `sendfile(2)` would put pages of the
+/// file into the pipe or socket. A later write to the file would then change bytes that the reader has not
+/// received yet.
 ///
-/// # What else holds
+/// [`Options`] has a limit, a function that receives the progress, and the choice of the technique.
 ///
-/// - A file is copied up to the end that a read finds. The file may grow or shrink meanwhile, or have no size, like the
-///   files of /proc.
-/// - On file systems that share blocks (btrfs, XFS), the two files share blocks afterwards. Holes of a file may be copied
-///   as zeros.
-/// - A copy of at least 16 MiB between two files on ext4 or tmpfs measures itself: it copies the first parts by
-///   `splice(2)` through a pipe of 1 MiB and through buffers of 64 to 512 KiB. It goes on by the fastest way, and
-///   compares again every 16 to 22 MiB. A technique or a buffer in the [`Options`] switches this off.
-/// - The sizes of the caller's pipes stay (but see [`Options::enlarge_pipe`]), and no file is synchronised.
-/// - After 64 KiB of a copy from a file or pipe to a pipe, both are polled for up to 50 µs before a call that would sleep.
+/// # Details
+///
+/// - A file is copied up to the end that a read finds. The file may grow or shrink during the copy. The file may
+///   have no size, like the files of /proc.
+/// - On file systems that share blocks (btrfs, XFS), the two files share blocks afterwards. Holes of a file may
+///   be copied as zeros.
+/// - A copy of at least 16 MiB between two files on ext4 or tmpfs measures itself. The copy tries `splice(2)`
+///   through a pipe of 1 MiB, and buffers of 64 to 512 KiB, for the first parts. The fastest way copies the next
+///   parts, and the copy compares again every 16 to 22 MiB. With a technique or a buffer in the [`Options`], the
+///   copy does not measure itself.
+/// - The sizes of the caller's pipes do not change without [`Options::enlarge_pipe`]. No file is synchronised.
+/// - A copy from a file or pipe to a pipe polls both descriptors for up to 50 µs before a call that would sleep.
+///   The polling begins after 64 KiB.
 /// - A copy from a socket ends when the peer ends the stream.
-/// - An output that is open with `O_DIRECT` takes only whole blocks: a shorter last part is the error `EINVAL`.
+/// - An output that is open with `O_DIRECT` takes only whole blocks. If the last part is shorter than a block,
+///   the error is `EINVAL`.
 ///
 /// # Errors
 ///
-/// The first error of a call other than `EINTR`. A [`CopyError`] says on which side the error was, and has the counts
-/// and the bytes that were read and not written. Before any byte:
+/// The first error of a call other than `EINTR`. A [`CopyError`] says on which side the error was, and has the
+/// counts and the bytes that were read and not written.
 ///
-/// - [`InvalidInput`](io::ErrorKind::InvalidInput) if both are ends of one pipe, if one is a socket that keeps messages
-///   apart, or if both are the same file and the output is appended to or is ahead of the input: the copy would never
-///   end (the rule of GNU `cat`);
-/// - the error of `fstat(2)` for a descriptor that is not open.
+/// If a non-blocking descriptor is not ready, the error is [`WouldBlock`](io::ErrorKind::WouldBlock). Wait until
+/// the descriptor is ready, write [`unwritten`](CopyError::unwritten), and copy the rest.
 ///
-/// If a non-blocking descriptor is not ready, the error is [`WouldBlock`](io::ErrorKind::WouldBlock): wait for that side,
-/// write [`unwritten`](CopyError::unwritten), and copy the rest.
+/// These errors are returned before any byte is copied:
+///
+/// - [`InvalidInput`](io::ErrorKind::InvalidInput) if both descriptors are ends of one pipe.
+/// - [`InvalidInput`](io::ErrorKind::InvalidInput) if a descriptor is a socket that preserves message boundaries.
+/// - [`InvalidInput`](io::ErrorKind::InvalidInput) if both descriptors are one file, and the output is in append
+///   mode or its position is after the position of the input. The copy would never end. GNU `cat` has the same
+///   rule.
+/// - The error of `fstat(2)` if a descriptor is not open.
 ///
 /// # Examples
 ///
@@ -88,17 +98,17 @@ pub fn copy(from: impl AsDescriptor, to: impl AsDescriptor) -> Result<u64, CopyE
     Ok(copied.bytes)
 }
 
-/// The system calls that copy.
+/// The system calls of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Technique {
-    /// `read(2)` into a buffer and `write(2)` from it: on every system and every pair of descriptors.
+    /// `read(2)` into a buffer and `write(2)` from the buffer, on every system and for every pair of descriptors.
     ReadWrite,
     /// `copy_file_range(2)` of Linux, between two regular files.
     CopyFileRange,
     /// `sendfile(2)` of Linux, from a regular file to any descriptor.
     Sendfile,
-    /// `splice(2)` of Linux, where one of the two is a pipe.
+    /// `splice(2)` of Linux, if the input or the output is a pipe.
     Splice,
 }
 
@@ -127,8 +137,8 @@ impl Copied {
         }
     }
 
-    /// The bytes that a technique moved. A [copy that measures itself](crate::copy()) uses several techniques, and so
-    /// does a copy whose first technique the kernel refused.
+    /// The number of bytes that `technique` moved. A [copy that measures itself](crate::copy()) uses several
+    /// techniques. A copy whose first technique the kernel refused also uses several techniques.
     #[must_use]
     pub fn bytes_by(&self, technique: Technique) -> u64 {
         self.bytes_by[technique as usize]
@@ -141,7 +151,7 @@ impl Copied {
         self.bytes_by[technique as usize] += bytes;
     }
 
-    /// Adds the result of a copy that went on where this copy ended.
+    /// Adds the result of a copy that continued at the end of this copy.
     pub fn join(&mut self, next: Copied) {
         self.bytes += next.bytes;
         self.calls += next.calls;
@@ -154,7 +164,7 @@ impl Copied {
     }
 }
 
-/// The bytes after which a copy from a pipe counts as long.
+/// A pipe is enlarged after a copy has moved this many bytes.
 #[cfg(target_os = "linux")]
 const LONG_BYTES: usize = 1 << 20;
 
@@ -204,7 +214,7 @@ impl fmt::Debug for Options<'_> {
 }
 
 impl<'p> Options<'p> {
-    /// The settings of [`copy`](crate::copy()): up to the end of the input, by a technique that suits the two descriptors.
+    /// The settings of [`copy`](crate::copy()): no limit, and a technique that the library chooses.
     #[must_use]
     pub const fn new() -> Self {
         Options {
@@ -219,44 +229,51 @@ impl<'p> Options<'p> {
         }
     }
 
-    /// Copies at most this many bytes. No further byte is taken from the input.
+    /// Copies at most this many bytes, and takes no further byte from the input.
     #[must_use]
     pub fn limit(mut self, bytes: u64) -> Self {
         self.wishes.limit = bytes;
         self
     }
 
-    /// Copies by this technique; `None` leaves the choice to the library. If the kernel refuses a named technique, that
-    /// is an error. If the kinds of the two descriptors exclude the technique, the error is
-    /// [`InvalidInput`](io::ErrorKind::InvalidInput) before any byte.
+    /// Copies by this technique. With `None`, the library chooses the technique.
     ///
-    /// [`Splice`](Technique::Splice) and [`Sendfile`](Technique::Sendfile) from a file to a pipe or socket copy no bytes,
-    /// but put pages of the file there. If the file is written or truncated before the reader has received these pages,
-    /// the change may reach the reader. Use these techniques for files that nothing changes.
+    /// If the kernel refuses a named technique, the copy fails. If the kinds of the two descriptors exclude the
+    /// technique, the error is [`InvalidInput`](io::ErrorKind::InvalidInput), and no byte is copied.
     ///
-    /// Reads and writes still find the end of a file, and move the rest when a call does not tell which side would block.
+    /// [`Splice`](Technique::Splice) and [`Sendfile`](Technique::Sendfile) from a file to a pipe or socket do not
+    /// copy bytes, but put pages of the file into the pipe or socket. If the file is written or truncated before
+    /// the reader has received these pages, the change may reach the reader. Use these techniques only for files
+    /// that do not change.
+    ///
+    /// With any technique, some bytes are read and written: to find the end of a file, and if a call does not say
+    /// which side would block.
     #[must_use]
     pub fn technique(mut self, technique: impl Into<Option<Technique>>) -> Self {
         self.wishes.technique = technique.into();
         self
     }
 
-    /// Allows a technique that copies no bytes: [`Splice`](Technique::Splice), from a file of more than 64 KiB to a
-    /// pipe. [`technique`](Options::technique) says what may then reach the reader.
+    /// Allows a technique that does not copy bytes: [`Splice`](Technique::Splice), from a file of more than 64
+    /// KiB to a pipe. If the file changes during the copy, the change may reach the reader (see
+    /// [`technique`](Options::technique)).
     ///
-    /// With a fast reader, this takes half of the time of reading and writing.
+    /// With a fast reader, splicing takes half of the time of reading and writing.
     #[must_use]
     pub fn may_alias(mut self, allowed: bool) -> Self {
         self.wishes.may_alias = allowed;
         self
     }
 
-    /// Enlarges a pipe to this size, on Linux, once 1 MiB has passed through the pipe, by `F_SETPIPE_SZ` of fcntl(2).
-    /// The pipe is the input, or the output if the input is a file. The pipe keeps the new size. A larger pipe keeps
-    /// its size, and so does a pipe that the kernel refuses to enlarge: a user's pipes may have 64 MiB in all
-    /// (pipe(7)).
+    /// Enlarges a pipe to this size by `F_SETPIPE_SZ` of fcntl(2), after 1 MiB has passed through the pipe. Linux
+    /// only.
     ///
-    /// To a file on ext4, a copy through a pipe of 256 KiB took 0.8 of the time of a copy through the usual 64 KiB.
+    /// The pipe is the input, or the output if the input is a file. The pipe keeps the new size after the copy. A
+    /// pipe that is already larger does not change. If the kernel refuses, the pipe keeps its size: pipe(7)
+    /// limits the memory of all pipes of a user, by default to 64 MiB.
+    ///
+    /// To a file on ext4, a copy through a pipe of 256 KiB took 0.8 of the time of a copy through a pipe of 64
+    /// KiB.
     #[must_use]
     pub fn enlarge_pipe(mut self, bytes: usize) -> Self {
         self.wishes.larger_pipe_bytes = Some(bytes);
@@ -265,17 +282,18 @@ impl<'p> Options<'p> {
 
     /// The size of the buffer of [`Technique::ReadWrite`], at least 1 byte.
     ///
-    /// A packet of a pipe in packet mode (`O_DIRECT`, pipe(2)) that is larger than the buffer is cut.
+    /// A pipe in packet mode (`O_DIRECT`, pipe(2)) loses the rest of a packet that is larger than the buffer.
     #[must_use]
     pub fn buffer_bytes(mut self, bytes: usize) -> Self {
         self.wishes.buffer_bytes = Some(bytes);
         self
     }
 
-    /// Calls a function with the number of bytes written so far: at the end of the input, and after each call that has
-    /// moved bytes (a buffer, or at most 16 MiB). On Unix, the function is also called every 0.1 s while a blocking
-    /// pipe, socket or terminal has no bytes, and after a signal during that time. While the output takes no bytes, the
-    /// function is not called.
+    /// Calls a function with the number of bytes written.
+    ///
+    /// The function is called at the end of the input, and after each call that moved bytes (a buffer, or at most
+    /// 16 MiB). On Unix, the function is also called every 0.1 s while a blocking pipe, socket or terminal has no
+    /// bytes, and after a signal during that time. The function is not called while the output takes no bytes.
     ///
     /// If the function returns [`Break`](ControlFlow::Break), the copy ends with the error
     /// [`Interrupted`](io::ErrorKind::Interrupted), and every byte that was read is written.
@@ -285,8 +303,8 @@ impl<'p> Options<'p> {
         self
     }
 
-    /// Copies from one descriptor to another. With a [`limit`](Options::limit) of 0, the method changes neither
-    /// descriptor. It fails if a copy between their kinds would be refused before any byte.
+    /// Copies from one descriptor to another. With a [`limit`](Options::limit) of 0, the method only checks that
+    /// a copy between the two descriptors is possible, and changes neither descriptor.
     pub fn copy(
         &mut self,
         from: impl AsDescriptor,
@@ -344,8 +362,7 @@ impl<'p> Options<'p> {
     }
 }
 
-/// The pipe that is worth enlarging: the input, or the output if the input is a file. Processes sleep less often with a
-/// larger pipe.
+/// With a larger pipe, the two processes sleep less often.
 #[cfg(target_os = "linux")]
 fn pipe_to_enlarge<'d>(
     from: BorrowedDescriptor<'d>,
@@ -368,14 +385,14 @@ fn look(fd: BorrowedDescriptor<'_>) -> io::Result<CopyEnd> {
     Ok(end)
 }
 
-/// Whether both are one file or one pipe. A socket or a terminal has two directions, so it may be copied to itself.
+/// A socket or a terminal has two directions, so a copy to itself is allowed.
 fn is_same(from: &CopyEnd, to: &CopyEnd) -> bool {
     use FileKind::{Block, Fifo, Regular};
     matches!(from.kind, Regular | Block | Fifo) && from.file.is_some() && from.file == to.file
 }
 
-/// Whether both ends are polled before a call that would sleep: two processes then hand over one full pipe of bytes at
-/// a time. Sockets buffer more.
+/// Whether both ends are polled before a call that would sleep. With polling, two processes pass one full pipe of
+/// bytes at a time. A socket buffers more than a pipe, so a copy to a socket does not poll.
 #[cfg(target_os = "linux")]
 fn is_polled(from: &CopyEnd, to: &CopyEnd) -> bool {
     matches!(from.kind, FileKind::Regular | FileKind::Fifo) && to.kind == FileKind::Fifo
@@ -400,23 +417,23 @@ struct Descriptors<'d> {
     to: BorrowedDescriptor<'d>,
     #[cfg(unix)]
     may_be_silent: bool,
-    /// For an output that is a pipe.
+    /// Present if the output is a pipe.
     #[cfg(target_os = "linux")]
     patience: Option<moves::Patience>,
-    /// For copies between two files.
+    /// Present if both are files.
     #[cfg(target_os = "linux")]
     own_pipe: Option<moves::OwnPipe>,
-    /// The pipe that is enlarged after `LONG_BYTES`, and the new size.
+    /// The pipe that is enlarged after `LONG_BYTES`, and the new size in bytes.
     #[cfg(target_os = "linux")]
     pipe_to_enlarge: Option<(BorrowedDescriptor<'d>, usize)>,
     #[cfg(target_os = "linux")]
     moved_bytes: usize,
-    /// The time at which the clock was first read. Only a copy that measures itself reads the clock.
+    /// Set at the first reading of the clock. Only a copy that measures itself reads the clock.
     began: Option<Instant>,
 }
 
 impl Descriptors<'_> {
-    /// Polls a pipe before a call that would sleep. A short copy does not poll.
+    /// A copy of less than 64 KiB does not poll.
     #[cfg(target_os = "linux")]
     fn wait(&mut self, from: Option<BorrowedDescriptor<'_>>) {
         if self.moved_bytes < choice::USUAL_PIPE_BYTES {

@@ -1,4 +1,4 @@
-//! The loop of a copy, over calls that two descriptors or a script make.
+//! The loop of a copy. The calls are system calls, or a script in tests.
 
 use std::io::{self, ErrorKind};
 use std::mem::MaybeUninit;
@@ -12,15 +12,15 @@ use crate::sys::staging::StagingBuffer;
 use crate::sys::uninit::Filling;
 use crate::transfer::read_loop::retry_interrupted;
 
-/// The most bytes of a call that moves bytes within the kernel. A signal can end the copy, and the progress function is
-/// called, only between two such calls. A call of 2 GiB may take a minute on a slow disk. A call of 16 MiB takes less
+/// The most bytes of a call that moves bytes within the kernel. Between two calls, a signal can end the copy, and
+/// the progress function is called. A call of 2 GiB may take a minute on a slow disk. A call of 16 MiB takes less
 /// than a second at 20 MB/s, and the calls cost less than 0.1 % of the time at any speed.
 pub(super) const CALL_BYTES: u64 = 16 << 20;
 
-/// Memory on the stack, for a read that confirms the end, and for small files.
+/// The buffer on the stack, for a read that confirms the end, and for small files.
 pub(super) const SMALL_BYTES: usize = 16 << 10;
 
-/// Aligned as `O_DIRECT` demands, like other buffers.
+/// `O_DIRECT` requires this alignment.
 #[repr(align(4096))]
 struct Small([MaybeUninit<u8>; SMALL_BYTES]);
 
@@ -28,7 +28,7 @@ struct Small([MaybeUninit<u8>; SMALL_BYTES]);
 enum Moved {
     Part,
     End,
-    /// The rest is to be read and written.
+    /// The kernel refused the technique, so the rest is read and written.
     Refused,
 }
 
@@ -37,7 +37,7 @@ pub(super) trait Calls {
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize>;
 
-    /// One call of a technique that moves up to `most` bytes within the kernel. A call that fails has moved nothing.
+    /// A call that fails has moved no byte.
     fn transfer(&mut self, technique: Technique, most: usize) -> io::Result<usize>;
 
     /// How many calls of the last transfer took bytes from the input.
@@ -45,10 +45,10 @@ pub(super) trait Calls {
         1
     }
 
-    /// Waits for bytes or the end of the input, for a tenth of a second at most; false if neither came.
+    /// Waits at most 0.1 s. False if neither bytes nor the end of the input came.
     fn await_input(&mut self) -> bool;
 
-    /// Whether the output stopped a transfer that would block, and a `write` would also not wait.
+    /// After a transfer that would block: whether the output is full, and a `write` would not wait either.
     fn is_output_full(&mut self) -> io::Result<bool>;
 
     fn now_ns(&mut self) -> u64;
@@ -57,22 +57,20 @@ pub(super) trait Calls {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
     pub(super) technique: Technique,
-    /// The length of the first parts of a copy that measures itself.
+    /// `Some` if the copy measures itself.
     pub(super) trial_bytes: Option<u64>,
-    /// Whether the caller named the technique. If so, a refusal of the kernel is an error.
+    /// If the caller named the technique, a refusal of the kernel is an error.
     pub(super) is_named: bool,
-    /// Whether a transfer of 0 bytes is the end of the input. For a file, a read looks for the end instead: files of
+    /// Whether a transfer of 0 bytes is the end of the input. For a file, a read must confirm the end: files of
     /// /proc have a size of 0, and `copy_file_range` copies no byte beyond the size.
     pub(super) is_zero_the_end: bool,
-    /// Whether a transfer that moves less than it may is probably the last. A read then confirms the end, which costs
+    /// Whether a short transfer is probably the last transfer. A read then confirms the end, because a read costs
     /// less than a transfer of 0 bytes.
     pub(super) is_short_the_last: bool,
-    /// The size of an input that is a file; 0 if it is unknown. If a read reaches exactly this end and gets less than
-    /// it asked for, no other read confirms the end of the file.
+    /// The size of an input that is a file, or 0 if the size is unknown. If a short read ends exactly at this
+    /// size, no further read confirms the end.
     pub(super) file_bytes: u64,
-    /// The size of the memory of the first reads.
     pub(super) first_bytes: usize,
-    /// The largest size of the memory.
     pub(super) most_bytes: usize,
     pub(super) limit: u64,
 }
@@ -105,14 +103,13 @@ impl<'p, C: Calls> Run<'p, C> {
         if moved == Moved::Refused {
             self.through_memory(plan, small)?;
         }
-        // The end may have come long after the last bytes.
+        // The end may come long after the last bytes, so the progress function is called again.
         if self.left > 0 {
             self.ask()?;
         }
         Ok(self.copied)
     }
 
-    /// Copies part by part, each part by the way that was the fastest before.
     fn by_the_fastest(
         &mut self,
         trial_bytes: u64,
@@ -159,7 +156,8 @@ impl<'p, C: Calls> Run<'p, C> {
         Ok(Moved::Part)
     }
 
-    /// Reads and writes through memory that grows when two reads have filled it. (One read gets all of a pipe of 64 KiB.)
+    /// The buffer grows after two full reads. One full read is not enough: one read can get all bytes of a pipe of
+    /// 64 KiB.
     fn through_memory(
         &mut self,
         plan: Plan,
@@ -213,7 +211,7 @@ impl<'p, C: Calls> Run<'p, C> {
                 Ok(0) => return Ok(Moved::Refused),
                 Ok(bytes) => {
                     assert!(bytes <= most, "{bytes} bytes of {most} were moved");
-                    // `count` adds one call, with the bytes.
+                    // `count` adds one call, so one call is subtracted here.
                     self.copied.calls += self.calls.calls_of_transfer() - 1;
                     self.count(bytes, technique)?;
                     let is_last = plan.is_short_the_last && bytes < most;
@@ -221,8 +219,8 @@ impl<'p, C: Calls> Run<'p, C> {
                         return Ok(Moved::End);
                     }
                 }
-                // The call does not tell which side would block. Even if a read or a write would wait for a side, the
-                // call does not wait.
+                // The error does not say which side would block. The transfer may fail although a read or a write
+                // would wait.
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     match retry_interrupted(|| self.calls.is_output_full()) {
                         Ok(true) => return Err(self.failure(Some(Side::Output), error)),
@@ -238,20 +236,20 @@ impl<'p, C: Calls> Run<'p, C> {
                     return Err(self.failure(Some(Side::Output), error));
                 }
                 Err(error) if plan.is_named => return Err(self.failure(None, error)),
-                // A socket reports an error once, for example that its peer has reset the connection: a later read
-                // would find the end.
+                // A socket reports an error only once, for example after a reset of the connection. A later read
+                // would find the end of the input and hide the error.
                 Err(error) if plan.is_zero_the_end && !is_one_of(&codes::REFUSALS, &error) => {
                     return Err(self.failure(Some(Side::Input), error));
                 }
-                // A refusal, or an error of one descriptor. Nothing was moved, so a read and a write show which of the
-                // two it was.
+                // The kernel refused the technique, or one descriptor failed. No byte was moved, so a read and a
+                // write find the reason.
                 Err(_) => return Ok(Moved::Refused),
             }
         }
         Ok(Moved::Part)
     }
 
-    /// Reads once, and writes all bytes that were read. Returns 0 at the end of the input.
+    /// Returns 0 at the end of the input.
     fn read_and_write(&mut self, memory: &mut [MaybeUninit<u8>]) -> Result<usize, CopyError> {
         self.await_input()?;
         let most = self.left.min(memory.len() as u64) as usize;
@@ -274,7 +272,7 @@ impl<'p, C: Calls> Run<'p, C> {
         Ok(read)
     }
 
-    /// Counts bytes that were read and written, and asks whether the copy goes on.
+    /// Fails if the program stops the copy.
     fn count(&mut self, bytes: usize, technique: Technique) -> Result<(), CopyError> {
         self.copied.add(bytes as u64, technique);
         self.left -= bytes as u64;
@@ -295,7 +293,6 @@ impl<'p, C: Calls> Run<'p, C> {
         Ok(())
     }
 
-    /// Asks the progress function again and again while the input has neither bytes nor an end.
     fn await_input(&mut self) -> Result<(), CopyError> {
         while self.progress.is_some() && !self.calls.await_input() {
             self.ask()?;
@@ -304,7 +301,7 @@ impl<'p, C: Calls> Run<'p, C> {
         Ok(())
     }
 
-    /// An error after which every byte that was read has been written.
+    /// Every byte that was read must be written before.
     fn failure(&self, side: Option<Side>, error: io::Error) -> CopyError {
         CopyError::new(side, self.copied.bytes, Vec::new(), error)
     }

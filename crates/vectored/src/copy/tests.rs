@@ -1,4 +1,4 @@
-//! Copies by scripted kernels: with refusals and answers of other systems, and with random answers.
+//! Copies by scripted kernels, with refusals of several systems and with random answers.
 
 use std::io::{self, ErrorKind};
 use std::mem::MaybeUninit;
@@ -13,7 +13,7 @@ use super::*;
 use crate::sys::codes;
 use crate::testing::{Answer, any_script, failure, payload};
 
-/// An input and an output whose calls are answered as a script says. After the end of the script each call takes all bytes.
+/// An input and an output that answer calls by a script. After the end of the script, each call takes all bytes.
 struct Kernel {
     script: std::vec::IntoIter<Answer>,
     last: Answer,
@@ -21,13 +21,13 @@ struct Kernel {
     taken: usize,
     output: Vec<u8>,
     is_full: bool,
-    /// How many further calls of `is_output_full` are interrupted.
+    /// The number of calls of `is_output_full` that are interrupted.
     signals: u32,
-    /// The kinds of calls so far: `r`, `w`, `t`.
+    /// The calls so far: `r` for a read, `w` for a write, `t` for a transfer.
     calls: String,
-    /// Whether transfers move nothing, as from a file of /proc.
+    /// On Linux, a transfer from a file of /proc moves no byte.
     has_size_0: bool,
-    /// The number of times that the input is waited for in vain.
+    /// The number of waits for the input that end without bytes.
     silences: u32,
     /// The time of a byte in a call of each kind, in ns.
     ns: fn(char) -> u64,
@@ -150,8 +150,8 @@ fn run(kernel: &mut Kernel, plan: Plan) -> Result<Copied, CopyError> {
 
 #[test]
 fn what_a_system_refuses_is_read_and_written() {
-    // EXDEV: Linux before 5.3 between file systems, and Linux since 5.19 between types of file systems. EBADF: an output
-    // that appends. EPERM: a sandbox. ENOENT, EIO: file systems of a network.
+    // EXDEV: Linux before 5.3 between file systems, and Linux since 5.19 between types of file systems. EBADF: an
+    // output in append mode. EPERM: a sandbox. ENOENT and EIO: network file systems.
     #[cfg(unix)]
     let refusals = [
         libc::EXDEV,
@@ -168,7 +168,7 @@ fn what_a_system_refuses_is_read_and_written() {
     #[cfg(windows)]
     let refusals = [codes::EINVAL, codes::ENOSYS, codes::EIO];
     for code in refusals {
-        // The refusal comes at once, and after a part.
+        // The first slice refuses the first transfer. The second slice refuses the second transfer.
         let script = [Answer::Take(usize::MAX), Answer::Fail(code)];
         let long = CALL_BYTES as usize + 50;
         for (script, calls, bytes) in [(&script[1..], "trwrwrwr", 250), (&script, "ttrwr", long)] {
@@ -200,7 +200,7 @@ fn memory_grows_fourfold_when_two_reads_have_filled_it() {
     let mut kernel = Kernel::new(sizes.iter().sum(), &[]);
     run(&mut kernel, plan).unwrap();
     assert_eq!(kernel.calls, "rwrwrwrwrwrwrwr");
-    // If a read does not fill the memory, two further reads have to fill the memory before it grows.
+    // A read that does not fill the buffer restarts the count of full reads.
     let script = [usize::MAX, usize::MAX, 50].map(Answer::Take);
     let mut kernel = Kernel::new(50 + (16 << 10) * 3 + (64 << 10), &script);
     run(&mut kernel, plan).unwrap();
@@ -226,22 +226,21 @@ fn an_error_of_the_output_takes_nothing_more() {
 
 #[test]
 fn the_end_of_a_file_is_confirmed_by_a_read() {
-    // A file of /proc, whose size is 0.
+    // A file of /proc has a size of 0.
     let mut kernel = Kernel {
         has_size_0: true,
         ..Kernel::new(250, &[])
     };
     assert_eq!(run(&mut kernel, OF_FILES).unwrap().bytes, 250);
     assert_eq!(kernel.calls, "trwrwrwr");
-    // A short call is the last call for most files. For other files, the kernel cut the call, and more bytes follow.
+    // A read follows each short transfer. In the second case, more bytes follow.
     let mut kernel = Kernel::new(250, &[]);
     assert_eq!(run(&mut kernel, OF_FILES).unwrap().calls, 1);
     assert_eq!(kernel.calls, "tr");
     let mut kernel = Kernel::new(250, &[Answer::Take(70)]);
     assert_eq!(run(&mut kernel, OF_FILES).unwrap().calls, 3);
     assert_eq!(kernel.calls, "trwtr");
-    // No other read confirms the end if the size was known and the read up to the end got fewer bytes than it asked
-    // for.
+    // If a short read ends exactly at the known size, no further read confirms the end.
     let of_reads = Plan {
         technique: Technique::ReadWrite,
         ..OF_FILES
@@ -249,7 +248,7 @@ fn the_end_of_a_file_is_confirmed_by_a_read() {
     for (file_bytes, script, calls) in [
         (250, vec![], "rwrwrw"),
         (250, vec![Answer::Take(70)], "rwrwrw"),
-        // The file has grown or shrunk, or a read took all that it asked for.
+        // The file has grown or shrunk, or the last read was not short.
         (249, vec![], "rwrwrwr"),
         (251, vec![], "rwrwrwr"),
         (200, vec![], "rwrwrwr"),
@@ -271,7 +270,7 @@ fn the_end_of_a_file_is_confirmed_by_a_read() {
 #[test]
 fn a_transfer_that_would_block_asks_which_side_it_was() {
     let script = [Answer::Take(70), Answer::Fail(codes::EAGAIN)];
-    // The output is full and does not wait: nothing is taken from the input.
+    // The output is full and does not wait, so no byte may be taken from the input.
     let mut kernel = Kernel {
         is_full: true,
         ..Kernel::new(250, &script)
@@ -282,8 +281,7 @@ fn a_transfer_that_would_block_asks_which_side_it_was() {
         (ErrorKind::WouldBlock, Some(Side::Output))
     );
     assert_eq!((error.read(), error.written(), kernel.taken), (70, 70, 70));
-    // The input is empty: the read waits, or says that it would block. Signals interrupt the call that asks which side
-    // would block.
+    // The input is empty. The signals interrupt `is_output_full`.
     for signals in [0, 2] {
         let mut kernel = Kernel {
             signals,
@@ -321,7 +319,7 @@ fn progress_hears_each_call_and_can_stop() {
 
 #[test]
 fn a_copy_that_measures_itself_goes_on_by_the_faster_calls() {
-    // Reading and writing take 2 ns a byte.
+    // A read and a write together take 2 ns a byte.
     for (ns_of_transfer, fewest, most) in [(1, 80, 100), (3, 0, 20)] {
         let ns = if ns_of_transfer == 1 { |_| 1 } else { |call| if call == 't' { 3 } else { 1 } };
         let plan = Plan {
@@ -339,7 +337,6 @@ fn a_copy_that_measures_itself_goes_on_by_the_faster_calls() {
         assert_eq!((copied.bytes, within + through), (200_000, 200_000));
         let percent = within * 100 / copied.bytes;
         assert!((fewest..=most).contains(&percent), "{percent} %");
-        // A kernel without the call.
         let mut kernel = Kernel {
             refuses_transfers: true,
             ..Kernel::new(200_000, &[])
@@ -357,7 +354,7 @@ fn progress_is_heard_while_the_input_is_silent_and_at_its_end() {
         ..OF_FILES
     };
     for plan in [OF_PIPES, read] {
-        // After the bytes come two silences, and the end.
+        // After the bytes, the input is silent twice and then ends.
         for stop_at in 1..=5 {
             let mut heard = Vec::new();
             let mut progress = |bytes| {
@@ -389,7 +386,7 @@ fn progress_is_heard_while_the_input_is_silent_and_at_its_end() {
 }
 
 proptest! {
-    /// Copies until all has arrived. After each error the caller writes what was read, and copies on.
+    /// After each error, the caller writes the unwritten bytes, and copies the rest.
     #[test]
     fn no_byte_is_lost_or_doubled(
         bytes in 0..2000_usize,
@@ -479,7 +476,7 @@ fn end(kind: FileKind, bytes: u64) -> CopyEnd {
     }
 }
 
-/// The size of a pipe, and whether a file system cannot copy files itself.
+/// The result of `pipe_bytes`, and the result of `is_without_copies`.
 struct Answers(Option<usize>, bool);
 
 impl choice::Output for Answers {

@@ -1,40 +1,39 @@
-//! The segment length at which copying and referencing take equally long, and whether the rounds of a measurement show
-//! that length.
+//! Finds the segment length at which copying and referencing take equally long, and checks whether a measurement
+//! shows that length.
 
-/// A threshold is known if its interval lies within this factor of the threshold, in both directions.
+/// A threshold is known if its confidence interval lies within this factor of the threshold, in both directions.
 pub(crate) const KNOWN_WITHIN: f64 = 1.3;
 
-/// A line is fitted to the lengths within this factor of the crossover, and to the nearest length on each side. The
-/// threshold is where the line crosses 0.
+/// The line is fitted to the lengths within this factor of the crossover, and to the nearest length on each side.
 const WINDOW: f64 = 2.5;
 
-/// The half width of an interval, in standard errors.
+/// The half width of a confidence interval, in standard errors.
 const STANDARD_ERRORS: f64 = 2.0;
 
-/// How much more the logarithm of a ratio varies between runs than between the rounds of one run: each process has other
-/// physical memory.
+/// The additional variation of the logarithm of a ratio between runs. The rounds of one run do not show it,
+/// because each process has other physical memory.
 const BETWEEN_RUNS: f64 = 0.01;
 
-/// The least number of rounds, not counting the first round of each length. Fewer rounds do not show how much rounds
-/// vary.
+/// The least number of rounds. The first round of each length is not counted. Fewer rounds do not show how much
+/// rounds vary.
 const MIN_REPEATS: usize = 8;
 
-/// The standard error of a median, in standard errors of a mean.
+/// The standard error of a median, in standard errors of a mean, for normal deviations.
 const MEDIAN_ERROR: f64 = 1.2533;
 
-/// Four fifths of normal deviations are within this multiple of the standard deviation. The largest fifth, which does not count,
-/// is due to other programs.
+/// 80 % of normal deviations are within this multiple of the standard deviation. The largest 20 % are ignored,
+/// because other programs cause them.
 const FOUR_FIFTHS: f64 = 1.2816;
 
-/// The rounds of one length of segments, at one number of segments.
+/// The rounds with one length and one number of segments.
 pub(crate) struct Length {
     pub(crate) segment_bytes: usize,
-    /// Logarithms of the time of copying ÷ the time of referencing.
+    /// Logarithms of (time of copying ÷ time of referencing).
     pub(crate) log_ratios: Vec<f64>,
 }
 
-/// How many of the `lengths`, from the shortest on, are copied if all rounds together are to take the least time. The
-/// other lengths are referenced. `lengths` are sorted.
+/// The number of the shortest `lengths` that are copied, so that all rounds together take the least time. `lengths`
+/// are sorted.
 fn copied(lengths: &[Length]) -> usize {
     let (mut sum, mut least, mut copied) = (0.0, 0.0, 0);
     for (index, length) in lengths.iter().enumerate() {
@@ -46,8 +45,7 @@ fn copied(lengths: &[Length]) -> usize {
     copied
 }
 
-/// The length up to which copying is not slower: one of the sorted `lengths`, or between two of them. `None` without
-/// lengths.
+/// The length up to which copying is not slower. `lengths` are sorted.
 pub(crate) fn crossover(lengths: &[Length]) -> Option<usize> {
     let copied = copied(lengths);
     let Some(above) = lengths.get(copied) else {
@@ -56,14 +54,14 @@ pub(crate) fn crossover(lengths: &[Length]) -> Option<usize> {
     let Some(below) = copied.checked_sub(1).map(|index| &lengths[index]) else {
         return Some(above.segment_bytes - 1);
     };
-    // The sum in `copied` fell at `below`, and rises at `above`.
+    // The median is at most 0 at `below`, and above 0 at `above`.
     let [low, high] = [below, above].map(|length| median(&length.log_ratios));
     let step = above.segment_bytes as f64 / below.segment_bytes as f64;
     Some((below.segment_bytes as f64 * step.powf(low / (low - high))).round() as usize)
 }
 
-/// The place where the line crosses 0: the threshold at one number of segments. `None` if the threshold is not known to
-/// within [`KNOWN_WITHIN`]. `lengths` are sorted.
+/// The length at which the line crosses 0. `None` if it is not known to within [`KNOWN_WITHIN`]. `lengths` are
+/// sorted.
 pub(crate) fn threshold(lengths: &[Length]) -> Option<usize> {
     let line = Line::through(lengths)?;
     let at = line.mean - line.level / line.slope;
@@ -75,26 +73,24 @@ pub(crate) fn threshold(lengths: &[Length]) -> Option<usize> {
     (is_measured && is_known).then(|| at.exp().round() as usize)
 }
 
-/// The crossover of the sorted `lengths` if the lengths show that the crossover is not `expected`; otherwise
-/// `expected`.
+/// The crossover if the rounds refute `expected`. `lengths` are sorted.
 pub(crate) fn crossover_unless(lengths: &[Length], expected: usize) -> usize {
     let place = (expected.max(1) as f64).ln();
     let line = Line::through(lengths).filter(|line| line.is_clear(place));
     match (line, crossover(lengths)) {
-        // Where the line is below 0, copying takes less time.
+        // A height below 0 means that copying takes less time.
         (Some(line), Some(found)) if (line.height(place) < 0.0) == (found > expected) => found,
         _ => expected,
     }
 }
 
-/// A line through the medians of the lengths near their crossover, over the logarithm of the length.
+/// A line through the medians of the lengths near their crossover. A place is the logarithm of a length.
 struct Line {
-    /// The mean place.
+    /// The mean of the places.
     mean: f64,
-    /// The mean height.
+    /// The mean of the medians.
     level: f64,
     slope: f64,
-    /// The number of rounds.
     weight: f64,
     /// The sum of the squared distances of the places from `mean`.
     width: f64,
@@ -128,7 +124,7 @@ impl Line {
         let [mean, level] = [sum(&|x, _| x), sum(&|_, y| y)].map(|sum| sum / weight);
         let width = sum(&|x, _| (x - mean).powi(2));
         let slope = sum(&|x, y| (x - mean) * (y - level)) / width;
-        // Residuals of the lengths may be larger than the noise of their rounds: the larger of the two counts.
+        // The medians may deviate from the line by more than the noise of the rounds explains.
         let misfit = sum(&|x, y| (y - level - slope * (x - mean)).powi(2));
         let unexplained = misfit / points.len().saturating_sub(2).max(1) as f64;
         Some(Line {
@@ -146,7 +142,6 @@ impl Line {
         self.level + self.slope * (place - self.mean)
     }
 
-    /// Whether the confidence interval of the line at a place excludes 0.
     fn is_clear(&self, place: f64) -> bool {
         let distance = (place - self.mean).powi(2) / self.width;
         let error = self.deviation * (1.0 / self.weight + distance).sqrt();
@@ -162,8 +157,7 @@ fn deviation(lengths: &[Length]) -> Option<f64> {
         deviations.extend(length.log_ratios.iter().map(|ratio| (ratio - middle).abs()));
     }
     let repeats = deviations.len() - lengths.len();
-    // Distances from a median are too small, since the median was taken from the same rounds: each length lessens the
-    // count by one.
+    // Deviations from the median of the same rounds are too small. Each length costs one degree of freedom.
     let shrunk = deviations.len() as f64 / repeats.max(1) as f64;
     deviations.sort_unstable_by(f64::total_cmp);
     let four_fifths = deviations.get(deviations.len() * 4 / 5)?;
@@ -252,7 +246,7 @@ mod tests {
 
     #[test]
     fn an_expected_crossover_stays_unless_the_rounds_refute_it() {
-        // Rounds of each length around a line through 0 at 2000 bytes.
+        // The rounds of each length lie around a line that crosses 0 at 2000 bytes.
         let found = |expected: usize, slope: f64, noise: f64, rounds: usize| {
             let mut points = Vec::new();
             for bytes in [1000, 1500, 2500, 4000] {
@@ -270,7 +264,7 @@ mod tests {
             assert_eq!(found(refuted, 0.003, 0.01, 12), refuted);
         }
         assert_eq!(found(1970, 0.3, 0.01, 12), 1970);
-        // Copying takes less time at all lengths, or more time at all lengths.
+        // In the first case, copying takes less time at all lengths. In the second case, copying takes more time.
         let flat = |height: f64| {
             let points: Vec<_> = (0..12).map(|at| (1000 + at % 4, height)).collect();
             crossover_unless(&sorted(&points), 1002)
@@ -281,7 +275,7 @@ mod tests {
 
     #[test]
     fn a_threshold_needs_repeated_rounds_a_slope_and_lengths_on_both_sides() {
-        // Rounds of each length, ±1 % around a line of this slope through 0 at 2000 bytes.
+        // The rounds of each length lie within 1 % of a line with this slope, which crosses 0 at 2000 bytes.
         let known = |lengths: &[usize], slope: f64, rounds: usize| {
             let mut points = Vec::new();
             for &bytes in lengths {

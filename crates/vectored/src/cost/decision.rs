@@ -1,4 +1,4 @@
-//! Which segments a [`CostModel`] copies.
+//! Decides which segments a [`CostModel`] copies.
 
 use crate::cost::CostModel;
 use crate::cost::page_alignment::{PAGE_BYTES, fits_pages};
@@ -8,8 +8,9 @@ use crate::cost::thresholds::{CopyThresholds, Measured, interpolate};
 impl CostModel {
     /// The longest segment that is copied in a list of `segment_count` segments, in bytes.
     ///
-    /// It is the length at which a list of `segment_count` equal segments takes the same time copied and referenced.
-    /// Copying a segment saves the cost of its `iovec` and, shared by the `n` segments, the costs of the list:
+    /// A list of `segment_count` equal segments of this length takes the same time copied and referenced. Copying
+    /// a segment saves the cost of its `iovec`, and a share of the costs of the list. The `n` segments share
+    /// these costs:
     ///
     /// ```text
     /// saved    = large_segment_ns − copy_segment_ns
@@ -21,23 +22,24 @@ impl CostModel {
     /// ```
     ///
     /// If the result is less than 256 bytes, the length is computed again with `segment_ns` instead of
-    /// `large_segment_ns`, and is 256 bytes at most.
+    /// `large_segment_ns`. The second result is limited to 256 bytes.
     ///
-    /// So the cached cost applies while all segments fit the staging buffer. Segments between the two lengths are
-    /// referenced in a list that does not fit the buffer.
+    /// So `cached` applies while all segments fit the staging buffer. In a list that does not fit the buffer,
+    /// segments longer than `uncached` are referenced.
     ///
     /// Measured [thresholds](CostModel::copy_thresholds) replace this formula:
     ///
-    /// - at a count with a measured threshold, the length is that threshold;
-    /// - between two such counts, the length is interpolated, linearly in `log(bytes)` over `log(count)`;
-    /// - above the last such count, the length is the result of the formula, scaled to the last threshold, but never
-    ///   longer than the last threshold;
-    /// - above 1000 segments, if the count 1000 has a measured threshold: this threshold if the list fits the staging
-    ///   buffer, or if 1000 segments of this length fill half of the buffer; otherwise `staging_bytes / n`, but at
-    ///   least `uncached`.
+    /// - At a count with a measured threshold, the length is that threshold.
+    /// - Between two measured counts, the length is interpolated linearly in `log(bytes)` over `log(count)`.
+    /// - Above the last measured count, if this count is less than 1000, the formula is scaled so that it gives
+    ///   the last threshold at the last count. The length is at most the last threshold.
+    /// - Above a measured count of 1000, the length is the threshold at 1000 in two cases: if the list fits the
+    ///   staging buffer, or if 1000 segments of this length fill half of the buffer. In all other cases, the
+    ///   length is the larger of `staging_bytes / n` and `uncached`, and at most the threshold at 1000.
     ///
-    /// The length is 0 for fewer than two segments, which need no copying, and never above `staging_bytes`. If a cost
-    /// makes no sense (negative or NaN), the length is some value in that range.
+    /// The length is 0 for fewer than two segments, because a single segment needs no copying. The length is
+    /// never above `staging_bytes`. With a negative cost or a NaN, the length is an arbitrary value within these
+    /// limits.
     ///
     /// # Examples
     ///
@@ -65,17 +67,17 @@ impl CostModel {
 
     /// Whether a list of `segment_count` segments of `segment_bytes` each is copied.
     ///
-    /// [`copy_below_bytes`](CostModel::copy_below_bytes) decides, except for segments whose length divides a page or is a
-    /// multiple of a page. Referencing such segments costs `page_end_ns` less at the end of each page, so their threshold
-    /// is lower:
+    /// Segments whose length divides a page or is a multiple of a page have a lower threshold than
+    /// [`copy_below_bytes`](CostModel::copy_below_bytes). Referencing such segments costs `page_end_ns` less at
+    /// the end of each page:
     ///
     /// ```text
     /// copied if segment_bytes · copy_byte_ns + min(segment_bytes ÷ 4096, 1) · page_end_ns
     ///           ≤ copy_below_bytes · copy_byte_ns
     /// ```
     ///
-    /// [`Gather`](crate::Gather) uses this rule if the first two segments of a list have the same length of 512 bytes
-    /// or more. For other lists it uses `copy_below_bytes` alone.
+    /// [`Gather`](crate::Gather) uses this rule if the first two segments of a list have the same length, and
+    /// this length is at least 512 bytes. For any other list, `Gather` uses `copy_below_bytes` alone.
     #[must_use]
     pub fn copies(&self, segment_count: usize, segment_bytes: usize) -> bool {
         segment_count > 1 && self.copies_up_to(self.copy_below_bytes(segment_count), segment_bytes)
@@ -87,12 +89,11 @@ impl CostModel {
         }
         let page_ends = (segment_bytes as f64 / PAGE_BYTES as f64).min(1.0);
         let left = (copy_below_bytes - segment_bytes) as f64;
-        // With a NaN, the segment is copied.
+        // If a cost is NaN, the comparison is false, and the segment is copied.
         let spares_more = page_ends * self.page_end_ns > left * self.copy_byte_ns;
         !spares_more
     }
 
-    /// The threshold at `last.count` segments or more, `last` being the last measured threshold.
     fn threshold_above(&self, last: Measured, segment_count: usize) -> usize {
         let staged = |count: usize| last.bytes.saturating_mul(count);
         if last.count < CopyThresholds::MEASURED[CopyThresholds::MEASURED.len() - 1] {
@@ -107,7 +108,7 @@ impl CostModel {
             return last.bytes;
         }
         let fitting = self.staging_bytes / segment_count;
-        // For a list of endless length the formula gives the uncached threshold.
+        // For an infinite list, the formula gives `uncached`.
         last.bytes
             .min(fitting.max(self.computed_threshold(usize::MAX)))
     }
@@ -120,11 +121,10 @@ impl CostModel {
             let small = self.break_even_bytes(segment_count, self.segment_ns);
             small.min(LARGE_SEGMENT_BYTES as f64)
         };
-        // `as` rounds down, and turns a negative number or NaN into 0.
+        // `as` rounds down, and converts a negative number or a NaN to 0.
         threshold as usize
     }
 
-    /// The length at which copying and referencing take the same time, if a segment costs `segment_ns` in `writev(2)`.
     fn break_even_bytes(&self, segment_count: usize, segment_ns: f64) -> f64 {
         let n = segment_count as f64;
         let staging = self.staging_bytes as f64;
@@ -182,8 +182,8 @@ mod tests {
         for count in [2, 8, 9, 64, 128] {
             let bytes = (count * model.copy_below_bytes(count)) as u64;
             let saved = model.writev_ns(count, bytes) - model.copy_then_write_ns(count, bytes);
-            // The threshold is rounded down by less than one byte, so copying saves at most the cost of a byte in each
-            // segment.
+            // The threshold is rounded down by less than one byte. So copying saves at most the cost of one byte
+            // in each segment.
             let byte = count as f64 * model.copy_byte_ns;
             assert!((-0.001..=byte).contains(&saved), "{count}: {saved}");
         }
@@ -198,7 +198,7 @@ mod tests {
         let (mut copied, mut referenced) = (0, 0);
         for count in [2, 3, 8, 9, 64, 100] {
             for bytes in [16, 256, 512, 1024, 2048, 4096] {
-                // The end of the last segment saves nothing; the threshold ignores this.
+                // The page end of the last segment saves nothing, which the threshold ignores.
                 let all = (count * bytes) as u64;
                 let saved = model.writev_ns(count, all) - model.copy_then_write_ns(count, all);
                 let is_clear = saved.abs() > model.page_end_ns;
@@ -223,7 +223,7 @@ mod tests {
             iovec_step_ns: 0.0,
             ..CostModel::default()
         };
-        // With the cost of a large segment the threshold would be 180 bytes.
+        // With `large_segment_ns`, the threshold would be 180 bytes.
         assert_eq!(model.copy_below_bytes(4), 100);
         let step = CostModel {
             segment_ns: 100.0,

@@ -1,4 +1,4 @@
-//! The models of each kind of target, chosen over several machines.
+//! The default model of each kind of target.
 
 use crate::cost::chunking::ChunkPolicy;
 use crate::cost::queue_thresholds::QueueThresholds;
@@ -6,9 +6,9 @@ use crate::cost::thresholds::CopyThresholds;
 use crate::cost::{CostModel, TargetKind};
 
 impl CostModel {
-    /// The default model for a kind of target. Its numbers are between the costs of three machines (AMD Zen 4 and Zen
-    /// 5, Intel Skylake, Linux 6.18). On each of the three machines, lists of equal segments take at most 7.3 % longer
-    /// with this model than by the fastest technique.
+    /// The default model for a kind of target. Its costs are a compromise between the costs of three machines
+    /// (AMD Zen 4, AMD Zen 5, Intel Skylake, Linux 6.18). On each of these machines, lists of equal segments take
+    /// at most 7.3 % longer with this model than by the fastest technique.
     #[must_use]
     pub const fn for_target(target: TargetKind) -> CostModel {
         let other = CostModel {

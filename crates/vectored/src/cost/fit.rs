@@ -1,4 +1,4 @@
-//! Fitting the costs of a [`CostModel`] to measurements: pure arithmetic.
+//! Fits the costs of a [`CostModel`] to measurements.
 
 use crate::cost::CostModel;
 use crate::cost::crossing::{KNOWN_WITHIN, Length, median, threshold};
@@ -12,15 +12,16 @@ use crate::cost::thresholds::CopyThresholds;
 ///
 /// This type is final: no field will be added.
 ///
-/// Times are for the whole list, in nanoseconds. [`CostModel::fit`] ignores an observation if the time of `writev(2)` or
-/// of copying is not finite and above 0. An observation without a time of `write(2)` (NaN) counts for the thresholds only.
+/// Times are for the whole list, in nanoseconds. [`CostModel::fit`] ignores an observation if the time of
+/// `writev(2)` or of copying is not finite and above 0. If the time of `write(2)` is missing (NaN), the
+/// observation counts for the thresholds only.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Observation {
-    /// Segments in the list.
+    /// The number of segments in the list.
     pub segment_count: usize,
-    /// Bytes of the whole list.
+    /// The number of bytes of the whole list.
     pub bytes: u64,
-    /// The time of one `write(2)` of the same bytes, already in one piece.
+    /// The time of one `write(2)` of the same number of contiguous bytes.
     pub write_ns: f64,
     /// The time of one `writev(2)` of the list.
     pub writev_ns: f64,
@@ -28,28 +29,33 @@ pub struct Observation {
     pub copy_then_write_ns: f64,
 }
 
-/// The unit in which `page_end_ns` is fitted. The prior cannot be the unit, since some priors are 0.
+/// The unit in which `page_end_ns` is fitted. Some priors are 0, so the prior cannot be the unit.
 const TYPICAL_PAGE_END_NS: f64 = 30.0;
 
-/// The size of a staging buffer grows to a multiple of `STAGING_STEP_BYTES`, but not beyond `MAX_STAGING_BYTES`.
 const STAGING_STEP_BYTES: usize = 64 << 10;
 const MAX_STAGING_BYTES: usize = 1 << 20;
 
 impl CostModel {
     /// Fits a model to `observations`.
     ///
-    /// Several observations of one list are its rounds: the medians over the rounds count. The fit is by least squares of
-    /// the relative errors, since decisions depend on ratios of times. Large residuals
-    /// count linearly (P. J. Huber, "Robust Estimation of a Location Parameter", Annals of Mathematical Statistics
-    /// 35, 1964). If the observations do not determine a cost, the cost stays near the cost in `prior`. The usual prior
-    /// is [`CostModel::for_target`]. For example, lists of up to 8 and of more than 8 segments determine
-    /// `iovec_step_ns`, and lists larger than the caches determine `copy_byte_uncached_ns`. No cost is
-    /// negative. If even and odd rounds show different costs, the costs of lists and of copying come from `prior`. The
-    /// chunk policy and `staging_bytes` come from `prior`. If a list below a threshold does not fit, `staging_bytes` grows.
+    /// Several observations of one list are the rounds of the list. The fit uses the medians over the rounds. If
+    /// even and odd rounds show different costs, the costs of lists and of copying come from `prior`.
     ///
-    /// A [threshold](CostModel::copy_thresholds) at one of [`CopyThresholds::COUNTS`] is set only if the rounds show
-    /// the threshold to within a factor of 1.3. This needs lists with shorter and with longer segments, and at least 8
-    /// rounds in all besides the first round of each list. If the threshold is not set, it follows from the costs.
+    /// The fit minimises the squares of the relative errors, because decisions depend on ratios of times. Large
+    /// residuals count linearly (P. J. Huber, "Robust Estimation of a Location Parameter", Annals of Mathematical
+    /// Statistics 35, 1964). No cost is negative.
+    ///
+    /// A cost that the observations do not determine stays near the cost in `prior`. The usual prior is
+    /// [`CostModel::for_target`]. For example, `iovec_step_ns` needs lists of up to 8 segments and lists of more
+    /// than 8 segments. `copy_byte_uncached_ns` needs lists larger than the caches.
+    ///
+    /// The chunk policy and `staging_bytes` come from `prior`. If a list below a threshold does not fit the
+    /// staging buffer, `staging_bytes` grows.
+    ///
+    /// A [threshold](CostModel::copy_thresholds) at one of [`CopyThresholds::COUNTS`] is set only if the rounds
+    /// show the threshold to within a factor of 1.3. For this precision, the observations need shorter and longer
+    /// segments, and at least 8 rounds. The first round of each list is not counted. Without a threshold, the
+    /// costs decide.
     #[must_use]
     pub fn fit(prior: CostModel, observations: &[Observation]) -> CostModel {
         let lists = lists_of(observations);
@@ -78,7 +84,7 @@ impl CostModel {
     }
 }
 
-/// The size of a staging buffer that holds every list up to its measured threshold, and at least `min`.
+/// Every list up to its measured threshold must fit.
 fn staging_bytes(min: usize, thresholds: &CopyThresholds) -> usize {
     let lists = thresholds.measured().map(|(count, bytes)| {
         let bytes = (count * bytes as usize).next_multiple_of(STAGING_STEP_BYTES);
@@ -94,7 +100,7 @@ pub(crate) struct List<'a> {
 }
 
 impl List<'_> {
-    /// The rounds as if no segment ended at a page end. Segments that end there have another threshold.
+    /// The saving at page ends is removed, because segments that end at a page end have another threshold.
     fn length(&self, page_end_ns: f64) -> Length {
         let spared_ns = page_ends(self.segment_count, self.bytes) as f64 * page_end_ns;
         let log_ratio =
@@ -106,7 +112,7 @@ impl List<'_> {
     }
 }
 
-/// The observed lists, without rounds in which copying or referencing was not measured.
+/// Leaves out rounds that lack the time of copying or of referencing.
 pub(crate) fn lists_of(observations: &[Observation]) -> Vec<List<'_>> {
     let mut lists: Vec<List<'_>> = Vec::new();
     for observation in observations {
@@ -137,8 +143,8 @@ fn is_sane(ns: f64) -> bool {
     ns.is_finite() && ns > 0.0
 }
 
-/// One observation for each list: the medians over the rounds whose numbers are `chosen`. The times are paired by round with
-/// the time of `write(2)`, so that changes of the machine's speed cancel out.
+/// The medians over the rounds whose numbers are `chosen`. Each time is compared with the time of `write(2)` in the
+/// same round, so that changes of the machine's speed cancel out.
 fn medians(lists: &[List<'_>], chosen: impl Fn(usize) -> bool) -> Vec<Observation> {
     let of_list = |list: &List<'_>| {
         let complete = list.rounds.iter().filter(|round| is_sane(round.write_ns));
@@ -171,7 +177,7 @@ pub(crate) fn lengths(lists: &[List<'_>], segment_count: usize, page_end_ns: f64
     lengths
 }
 
-/// Fits the costs. The model has no `copy_thresholds`. The other fields come from `prior`.
+/// The result has no `copy_thresholds`.
 fn fit_costs(prior: CostModel, usable: &[Observation]) -> CostModel {
     let [call_ns, byte_ns] = least_squares(
         [prior.call_ns, prior.byte_ns],
@@ -235,7 +241,7 @@ fn is_large(observation: &Observation) -> bool {
     observation.bytes >= large_bytes
 }
 
-/// The costs of copying: of a segment, of a byte, and of a byte of a list that exceeds the staging buffer.
+/// The cost of a segment, of a byte in the caches, and of a byte of a list that exceeds the staging buffer.
 fn copying_costs(prior: CostModel, usable: &[Observation]) -> [f64; 3] {
     let costs = |staging_bytes: u64| {
         let priors = [
@@ -260,7 +266,7 @@ fn copying_costs(prior: CostModel, usable: &[Observation]) -> [f64; 3] {
     if uncached_ns > byte_ns && usable.iter().any(|o| o.bytes > staging_bytes) {
         return [segment_ns, byte_ns, uncached_ns];
     }
-    // No list shows the uncached cost: derive it from the ratio of the costs in `prior`.
+    // No list shows the uncached cost, so the ratio of the costs in `prior` gives it.
     let [segment_ns, byte_ns, _] = costs(u64::MAX);
     let ratio = prior.copy_byte_uncached_ns / prior.copy_byte_ns;
     let ratio = if ratio.is_finite() { ratio.clamp(1.0, 10.0) } else { 1.0 };
@@ -377,7 +383,6 @@ mod tests {
         assert_eq!(bytes(&[]), 256 << 10);
         assert_eq!(bytes(&[(2, 16_384), (64, 4096), (1000, 260)]), 256 << 10);
         assert_eq!(bytes(&[(256, 1500), (1000, 300)]), 384 << 10);
-        // The buffer does not grow beyond `MAX_STAGING_BYTES`.
         assert_eq!(bytes(&[(256, 16_384)]), 1 << 20);
     }
 

@@ -1,21 +1,21 @@
 //! Robust least squares with a prior.
 
-/// The relative residual up to which a row counts by the square of its residual. Above, a row counts by its residual, so
-/// that a disturbed measurement has little influence.
+/// Below this relative residual, a row counts by the square of its residual. Above, a row counts by its residual,
+/// so that a disturbed measurement has little influence (Huber's loss).
 const HUBER_LIMIT: f64 = 0.01;
 
-/// The standard deviation of the prior of each unknown, as a multiple of the prior's value. The spread is wide, so that
-/// the prior matters only for unknowns that the measurements leave open.
+/// The standard deviation of the prior of each unknown, in multiples of the prior's value. The prior is wide, so
+/// it matters only for unknowns that the measurements do not determine.
 const PRIOR_SPREAD: f64 = 3.0;
 
-/// A measurement: `value ≈ Σ factor · unknown`, with residuals relative to `scale`.
+/// `value ≈ Σ factor · unknown`, with residuals relative to `scale`.
 pub(super) struct Row<const N: usize> {
     pub(super) factors: [f64; N],
     pub(super) value: f64,
     pub(super) scale: f64,
 }
 
-/// Fits the unknowns, none of them negative.
+/// No unknown of the result is negative.
 pub(super) fn least_squares<const N: usize>(
     prior: [f64; N],
     rows: impl Iterator<Item = Row<N>>,
@@ -23,11 +23,12 @@ pub(super) fn least_squares<const N: usize>(
     let rows: Vec<Row<N>> = rows.collect();
     let mut found = prior;
     let mut weights = vec![1.0; rows.len()];
-    // Iteratively reweighted: each pass weighs the rows by the residuals of the pass before. Ten passes suffice.
+    // Iteratively reweighted least squares: the residuals of each pass are the weights of the next pass. Ten
+    // passes suffice.
     for _ in 0..10 {
         found = solve_positive(prior, &rows, &weights);
         if !found.iter().all(|number| number.is_finite()) {
-            // Absurd factors, such as lists of 2^64 bytes, exceed the precision of f64.
+            // With absurd factors, for example lists of 2^64 bytes, the result exceeds the range of f64.
             return prior;
         }
         for (row, weight) in std::iter::zip(&rows, &mut weights) {
@@ -39,7 +40,7 @@ pub(super) fn least_squares<const N: usize>(
     found
 }
 
-/// Solves the weighted least squares, and sets to 0 each unknown that would be negative.
+/// An unknown that would be negative is fixed at 0.
 fn solve_positive<const N: usize>(prior: [f64; N], rows: &[Row<N>], weights: &[f64]) -> [f64; N] {
     let mut is_free = [true; N];
     loop {
@@ -54,14 +55,14 @@ fn solve_positive<const N: usize>(prior: [f64; N], rows: &[Row<N>], weights: &[f
     }
 }
 
-/// Solves the normal equations of the free unknowns by Gaussian elimination; the others are 0.
+/// Solves the normal equations of the free unknowns by Gaussian elimination.
 fn solve<const N: usize>(
     prior: [f64; N],
     rows: &[Row<N>],
     weights: &[f64],
     is_free: [bool; N],
 ) -> [f64; N] {
-    // The unit is the prior, so that costs of a byte and of a call have similar magnitudes.
+    // The unit is the prior, so that the costs of a byte and of a call have similar magnitudes.
     let unit = prior.map(|value| if value > 0.0 { value } else { 1.0 });
     let trust = 1.0 / (PRIOR_SPREAD * PRIOR_SPREAD);
     let mut matrix = [[0.0; N]; N];
@@ -88,8 +89,8 @@ fn solve<const N: usize>(
         matrix[fixed][fixed] = 1.0;
         right[fixed] = 0.0;
     }
-    // The prior makes the matrix positive definite: no pivot is 0, unless the factors exceed the prior by more than the
-    // precision of f64.
+    // The prior makes the matrix positive definite, so no pivot is 0. Only factors that exceed the prior by more
+    // than the precision of f64 can make a pivot 0.
     for pivot in 0..N {
         let above = matrix[pivot];
         for below in pivot + 1..N {

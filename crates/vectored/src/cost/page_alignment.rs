@@ -1,24 +1,20 @@
-//! Segments that end where pages of the target end.
+//! Finds segments that end at the end of a page of the target.
 
-/// A page of the page cache, of a pipe and of a socket's buffer, in bytes.
-///
-/// On systems with larger pages, fewer segments end with a page, and the fitted
-/// [`page_end_ns`](crate::CostModel::page_end_ns) is smaller.
+/// The page of the page cache, of a pipe and of a socket's buffer. On systems with larger pages, fewer segments end
+/// with a page, so the fitted [`page_end_ns`](crate::CostModel::page_end_ns) is smaller.
 pub(crate) const PAGE_BYTES: u64 = 4096;
 
-/// Whether the length divides a page or is a multiple of a page.
-///
-/// Each page of consecutive segments of such a length then ends where a segment ends, or lies wholly in one segment.
+/// If consecutive segments have this length, each page ends at a segment end or lies in one segment.
 #[inline]
 pub(crate) fn fits_pages(segment_bytes: usize) -> bool {
     let page_bytes = PAGE_BYTES as usize;
-    // The divisors of a page are powers of two, and the check for a power of two needs no division.
+    // The check for a power of two needs no division.
     let divides_a_page = segment_bytes.is_power_of_two() && segment_bytes <= page_bytes;
     segment_bytes > 0 && (divides_a_page || segment_bytes % page_bytes == 0)
 }
 
-/// The number of segments that end where a page ends, in a list of `segment_count` equal segments that begins with a
-/// page. The last segment does not count. 0 if `bytes` is not a multiple of `segment_count`.
+/// The number of segments that end at a page end. All segments have the same length, and the list begins with a
+/// page. The last segment does not count.
 pub(crate) fn page_ends(segment_count: usize, bytes: u64) -> u64 {
     let count = segment_count as u64;
     if count == 0 || bytes == 0 || bytes % count != 0 {

@@ -1,4 +1,4 @@
-//! The time that a [`CostModel`] predicts for a list.
+//! Predicts the time of a list by a [`CostModel`].
 
 use crate::cost::CostModel;
 use crate::cost::page_alignment::page_ends;
@@ -6,17 +6,17 @@ use crate::cost::page_alignment::page_ends;
 /// The number of `iovec`s that Linux keeps on its stack: `UIO_FASTIOV` in `include/uapi/linux/uio.h`.
 const FAST_IOVECS: usize = 8;
 
-/// The length, in bytes, from which a segment costs `large_segment_ns`.
+/// A segment of this length or longer costs `large_segment_ns`.
 pub(crate) const LARGE_SEGMENT_BYTES: usize = 256;
 
 impl CostModel {
-    /// The predicted time of a `write(2)` of `bytes` in one piece, in ns.
+    /// The predicted time of a `write(2)` of `bytes` contiguous bytes, in ns.
     #[must_use]
     pub fn write_ns(&self, bytes: u64) -> f64 {
         self.call_ns + bytes as f64 * self.byte_ns
     }
 
-    /// The predicted time of a `writev(2)` of `segment_count` equal segments of `bytes` in all, in ns.
+    /// The predicted time of a `writev(2)` of `segment_count` equal segments with a sum of `bytes` bytes, in ns.
     #[must_use]
     pub fn writev_ns(&self, segment_count: usize, bytes: u64) -> f64 {
         let is_large = bytes >= (segment_count as u64).saturating_mul(LARGE_SEGMENT_BYTES as u64);
@@ -27,8 +27,8 @@ impl CostModel {
         self.write_ns(bytes) + listed.max(0.0)
     }
 
-    /// The predicted time of copying `segment_count` segments of `bytes` in all into one buffer and writing the buffer
-    /// by `write(2)`, in ns.
+    /// The predicted time of copying `segment_count` segments into one buffer, and of writing the buffer by
+    /// `write(2)`, in ns. The segments have `bytes` bytes together.
     #[must_use]
     pub fn copy_then_write_ns(&self, segment_count: usize, bytes: u64) -> f64 {
         let byte_ns = if bytes > self.staging_bytes as u64 {

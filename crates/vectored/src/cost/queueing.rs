@@ -1,22 +1,22 @@
-//! The two thresholds of a queue by a [`CostModel`]: copy or keep a segment, and join messages or make another call.
+//! Computes the thresholds of a queue from a [`CostModel`].
 
 use crate::cost::CostModel;
 
-/// The additional time of a call after other work, in ns: the kernel's code and data are no longer in the near caches.
+/// The additional time of a call after other work, in ns. The other work evicts the kernel's code and data from
+/// the near caches.
 const COLD_CALL_NS: f64 = 1000.0;
 
-/// The number of kept segments, each with a copied head, that a call is assumed to have: when a segment is put in,
-/// their number is not known yet.
+/// The assumed number of kept segments in a call, each with a copied head. The real number is not known yet when
+/// a segment is put in.
 const KEPT_IN_A_CALL: f64 = 4.0;
 
-/// The largest threshold that a model may give: the largest threshold that was measured on any target, with 16 kept
-/// segments in a call.
+/// The largest threshold that was measured on any target, with 16 kept segments in a call.
 pub(crate) const MAX_COPY_BELOW_BYTES: usize = 6144;
 
-/// The most bytes of joined messages that a model may give: the largest threshold that was measured on any target.
+/// The largest threshold that was measured on any target.
 pub(crate) const MAX_JOIN_BELOW_BYTES: usize = 65_536;
 
-/// The bounds of the formulas: half of the smallest threshold that was measured on any target, and the largest threshold.
+/// The bounds of each formula: half of the smallest measured threshold, and the largest measured threshold.
 const COPY_BELOW_BYTES: [f64; 2] = [1024.0, MAX_COPY_BELOW_BYTES as f64];
 const JOIN_BELOW_BYTES: [f64; 2] = [4096.0, MAX_JOIN_BELOW_BYTES as f64];
 
@@ -29,7 +29,6 @@ impl CostModel {
         bytes_for(listed, self.copy_byte_ns, COPY_BELOW_BYTES)
     }
 
-    /// The bytes up to which messages are copied together rather than written by one more call.
     pub(crate) fn queue_join_below_bytes(&self) -> usize {
         if let Some(bytes) = self.queue_thresholds.join_below_bytes {
             return bytes as usize;
@@ -39,9 +38,9 @@ impl CostModel {
     }
 }
 
-/// The bytes that are copied in `ns`, within bounds. A `byte_ns` below 0 counts as 0.
+/// A `byte_ns` below 0 counts as 0.
 fn bytes_for(ns: f64, byte_ns: f64, [least, most]: [f64; 2]) -> usize {
-    // For a NaN, `max` and `min` return the other number. `clamp` would keep the NaN.
+    // For a NaN, `max` and `min` return the bound. `clamp` would return the NaN.
     (ns / byte_ns.max(0.0)).max(least).min(most) as usize
 }
 

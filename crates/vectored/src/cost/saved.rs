@@ -1,4 +1,4 @@
-//! Cost models from a saved result of `vectored measure`.
+//! Loads a cost model from a saved result of `vectored measure`.
 
 use std::fs;
 use std::io;
@@ -22,17 +22,17 @@ struct SavedModel {
 }
 
 impl CostModel {
-    /// Reads the model of a target from a result that `vectored measure` saved, or printed with `--format json`. The
-    /// command calibrated the model before its run.
+    /// Reads the model of a target from a saved result of `vectored measure`, or from its output with `--format
+    /// json`. The command calibrates the models before its run.
     ///
-    /// Measure once on each type of machine, while no other program runs, and ship the file with the program:
-    /// `vectored measure --target file,pipe,tcp --format json > machine.json`. [`TargetKind::Other`] has the model of
-    /// `null`.
+    /// Measure once on each type of machine, while no other program runs: `vectored measure --target
+    /// file,pipe,tcp --format json > machine.json`. Then ship the file with the program. The model of
+    /// [`TargetKind::Other`] is the model of the target `null`.
     ///
     /// # Errors
     ///
-    /// - The errors of reading the file.
-    /// - [`InvalidData`](io::ErrorKind::InvalidData): the file is not a result of `vectored measure`, or has no
+    /// - The error of reading the file.
+    /// - [`InvalidData`](io::ErrorKind::InvalidData) if the file is not a result of `vectored measure`, or has no
     ///   calibrated model of this target.
     ///
     /// After an error, a program should use [`CostModel::for_target`].

@@ -1,13 +1,15 @@
-//! Measured thresholds between copying and referencing, and the interpolation between them.
+//! Measured thresholds between copying and referencing, with interpolation.
 
 use std::fmt;
 
-/// Measured thresholds for some numbers of segments: the length in bytes of the longest segments that are copied. Measured
-/// thresholds replace the thresholds that follow from the costs of a [`CostModel`](crate::CostModel).
+/// Measured thresholds for some numbers of segments. A threshold is the length in bytes of the longest segments
+/// that are copied. A measured threshold replaces the threshold that the costs of a
+/// [`CostModel`](crate::CostModel) give.
 ///
-/// [`CostModel::calibrate`](crate::CostModel::calibrate) times both techniques at the counts in
-/// [`COUNTS`](CopyThresholds::COUNTS), since near the threshold a few nanoseconds decide.
-/// [`CostModel::copy_below_bytes`](crate::CostModel::copy_below_bytes) defines the thresholds at other counts.
+/// [`CostModel::calibrate`](crate::CostModel::calibrate) times both techniques at each of
+/// [`COUNTS`](CopyThresholds::COUNTS). Costs are not precise enough near the threshold, because a few nanoseconds
+/// decide there. [`CostModel::copy_below_bytes`](crate::CostModel::copy_below_bytes) documents the thresholds at
+/// other counts.
 ///
 /// # Examples
 ///
@@ -25,7 +27,7 @@ use std::fmt;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CopyThresholds {
-    /// The threshold for each of [`CopyThresholds::MEASURED`], in their order.
+    /// The thresholds in the order of [`CopyThresholds::MEASURED`].
     pub(crate) bytes: [Option<u32>; 7],
 }
 
@@ -35,7 +37,7 @@ impl CopyThresholds {
 
     pub(crate) const MEASURED: [usize; 7] = [2, 4, 8, 16, 64, 256, 1000];
 
-    /// No measured threshold: the value of `default()`, as a constant.
+    /// No measured threshold. The constant equals `default()`.
     pub const NONE: CopyThresholds = CopyThresholds { bytes: [None; 7] };
 
     /// One threshold for all numbers of segments.
@@ -46,7 +48,8 @@ impl CopyThresholds {
         }
     }
 
-    /// The measured threshold for lists of exactly `segment_count` segments, in bytes, if there is one.
+    /// The measured threshold for lists of exactly `segment_count` segments, in bytes. `None` if it was not
+    /// measured.
     #[must_use]
     pub fn get(&self, segment_count: usize) -> Option<u32> {
         self.measured()
@@ -54,7 +57,8 @@ impl CopyThresholds {
             .map(|(_, bytes)| bytes)
     }
 
-    /// Sets the threshold for lists of `segment_count` segments, in bytes, or removes it. 0 copies no segment.
+    /// Sets or removes the threshold for lists of `segment_count` segments, in bytes. With a threshold of 0, no
+    /// segment is copied.
     ///
     /// # Errors
     ///
@@ -72,13 +76,13 @@ impl CopyThresholds {
         Ok(())
     }
 
-    /// The measured thresholds, as segment count and bytes, by ascending count.
+    /// The measured thresholds as pairs of segment count and bytes, by ascending count.
     pub fn measured(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
         std::iter::zip(CopyThresholds::MEASURED, self.bytes)
             .filter_map(|(count, bytes)| Some((count, bytes?)))
     }
 
-    /// The nearest measured thresholds: at or below `segment_count`, and above.
+    /// The nearest measured counts: at or below `segment_count`, and above.
     pub(crate) fn around(&self, segment_count: usize) -> (Option<Measured>, Option<Measured>) {
         let (mut below, mut above) = (None, None);
         for (count, bytes) in self.measured() {
@@ -102,7 +106,7 @@ pub(crate) struct Measured {
     pub(crate) bytes: usize,
 }
 
-/// The threshold at a count between two measured counts: on the straight line through both, on logarithmic axes.
+/// Interpolates on a straight line on logarithmic axes.
 pub(crate) fn interpolate(below: Measured, above: Measured, segment_count: usize) -> usize {
     if segment_count == below.count || below.bytes == above.bytes {
         return below.bytes;
@@ -110,7 +114,7 @@ pub(crate) fn interpolate(below: Measured, above: Measured, segment_count: usize
     let ratio = |to: usize, from: usize| to.max(1) as f64 / from.max(1) as f64;
     let share = ratio(segment_count, below.count).ln() / ratio(above.count, below.count).ln();
     let bytes = below.bytes.max(1) as f64 * ratio(above.bytes, below.bytes).powf(share);
-    // Corrects rounding. Also corrects a threshold of 0, for which the lines above take 1.
+    // Corrects rounding, and a threshold of 0, for which the ratios use 1.
     let (min, max) = (below.bytes.min(above.bytes), below.bytes.max(above.bytes));
     (bytes.round() as usize).clamp(min, max)
 }
@@ -136,7 +140,7 @@ impl fmt::Display for UnknownSegmentCount {
 
 impl std::error::Error for UnknownSegmentCount {}
 
-/// Saved as `[[count, bytes], …]`, so that a file still loads if counts are added.
+/// The saved form is `[[count, bytes], …]`, so that a file stays readable if a later version adds counts.
 #[cfg(feature = "serde")]
 mod with_serde {
     use super::CopyThresholds;
@@ -177,7 +181,7 @@ mod tests {
         prop::array::uniform7(one).prop_map(|bytes| CopyThresholds { bytes })
     }
 
-    /// Models with sensible costs, and models with absurd costs.
+    /// Most costs are sensible, some are absurd.
     fn any_model() -> impl Strategy<Value = CostModel> {
         let number = || prop_oneof![4 => 0.01..300.0_f64, 1 => any::<f64>(), 1 => Just(f64::NAN)];
         let staging = prop_oneof![Just(0), 1..100_usize, Just(256 << 10)];
@@ -228,7 +232,6 @@ mod tests {
             if let (Some(below), Some(above)) = model.copy_thresholds.around(count) {
                 let (a, b) = (threshold(below.count), threshold(above.count));
                 prop_assert!((a.min(b)..=a.max(b)).contains(&threshold(count)));
-                // The threshold is monotonic between two measured counts.
                 let next = threshold((count + 1).min(above.count));
                 let is_monotonic = if a <= b { threshold(count) <= next } else { threshold(count) >= next };
                 prop_assert!(is_monotonic, "from {a} over {} and {next} to {b}", threshold(count));
@@ -284,9 +287,9 @@ mod tests {
         assert_eq!(at, [1481, 1270, 585]);
         let doubled = [16, 64, 1000].map(|count| with(16, 2962).copy_below_bytes(count));
         assert_eq!(doubled, [2962, 2540, 1170]);
-        // The formula rises from 8 to 9 segments.
+        // The result of the formula increases from 8 to 9 segments.
         assert_eq!(with(8, 500).copy_below_bytes(9), 500);
-        // Above 1000 segments, the copied lists fit the staging buffer, or the threshold is `uncached` (see
+        // Above 1000 segments, the copied list fits the staging buffer, or the threshold is `uncached` (see
         // `copy_below_bytes`).
         assert_eq!(with(1000, 120).copy_below_bytes(2000), 120);
         assert_eq!(with(1000, 130).copy_below_bytes(5000), 130);

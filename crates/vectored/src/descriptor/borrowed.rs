@@ -1,21 +1,21 @@
-//! A borrowed descriptor: what the functions of this crate pass on to the system calls.
+//! The type of a borrowed descriptor.
 
 /// A borrowed descriptor of the operating system.
 ///
-/// On Unix it is the standard library's
-/// [`BorrowedFd`](https://doc.rust-lang.org/std/os/fd/struct.BorrowedFd.html). On Windows it is an `enum` of a
-/// `BorrowedHandle` and a `BorrowedSocket`.
+/// On Unix, the type is the standard library's
+/// [`BorrowedFd`](https://doc.rust-lang.org/std/os/fd/struct.BorrowedFd.html). On Windows, the type is an `enum`
+/// of a `BorrowedHandle` and a `BorrowedSocket`.
 #[cfg(unix)]
 pub type BorrowedDescriptor<'fd> = std::os::fd::BorrowedFd<'fd>;
 
 /// A borrowed descriptor of the operating system: a handle or a socket.
 ///
-/// On Unix it is the standard library's `BorrowedFd`.
+/// On Unix, the type is the standard library's `BorrowedFd`.
 #[cfg(windows)]
 #[derive(Clone, Copy, Debug)]
 pub enum BorrowedDescriptor<'d> {
-    /// A file, a pipe or a console, whose calls take one buffer.
+    /// A file, a pipe or a console. A call takes one buffer.
     Handle(std::os::windows::io::BorrowedHandle<'d>),
-    /// A socket, whose calls take several buffers.
+    /// A socket. A call takes several buffers.
     Socket(std::os::windows::io::BorrowedSocket<'d>),
 }

@@ -1,7 +1,7 @@
-//! The trait in the signatures of all functions that take a descriptor: one surface for Unix and Windows.
+//! The trait in the signatures of all functions that take a descriptor, on Unix and Windows.
 //!
-//! A generic function takes `impl AsDescriptor` and calls [`as_descriptor`](AsDescriptor::as_descriptor) once; all
-//! further code takes the [`BorrowedDescriptor`].
+//! A generic function takes `impl AsDescriptor`, calls [`as_descriptor`](AsDescriptor::as_descriptor) once, and
+//! passes the [`BorrowedDescriptor`] to functions that are not generic.
 
 pub(crate) mod as_descriptor;
 pub(crate) mod borrowed;

@@ -1,4 +1,4 @@
-//! Unix: every type with `AsFd`.
+//! Implements the trait for every type with `AsFd`.
 
 use std::os::fd::AsFd;
 

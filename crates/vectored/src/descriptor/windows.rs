@@ -1,6 +1,7 @@
-//! Windows: the handles and sockets of the standard library.
+//! Implements the trait for the handles and sockets of the standard library.
 //!
-//! One blanket implementation for `AsHandle` and one for `AsSocket` would overlap, so the types are listed.
+//! The types are listed, because a blanket implementation for `AsHandle` and a blanket implementation for
+//! `AsSocket` would overlap.
 
 use std::fs::File;
 use std::io::{Stderr, StderrLock, Stdin, StdinLock, Stdout, StdoutLock};

@@ -1,4 +1,4 @@
-//! Lists of pieces that adjoin in memory or lie apart, by any model within any limits.
+//! Random lists, some contiguous in memory, with random models and limits.
 
 use std::io::{self, IoSlice};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -12,7 +12,7 @@ use crate::sys::limits::Limits;
 use crate::testing::{Answer, ScriptedSink, any_limits, any_script, check_place};
 use crate::{CostModel, Gather, SegmentCursor};
 
-/// Segments of one memory: the gap before each, and its size.
+/// Segments of one memory: the gap before each segment, and its size.
 type Cuts = Vec<(usize, usize)>;
 
 fn any_cuts() -> impl Strategy<Value = Cuts> {
@@ -63,7 +63,7 @@ fn all_bytes(segments: &[IoSlice<'_>]) -> Vec<u8> {
         .collect()
 }
 
-/// Goes on after each error, and compares with the list at every stop.
+/// Resumes after each error, and compares the arrived bytes after each stop.
 fn check(gather: &mut Gather, segments: &[IoSlice<'_>], script: &[Answer]) {
     let model = all_bytes(segments);
     let mut sink = ScriptedSink::new(script.to_vec(), gather.limits());
@@ -86,8 +86,8 @@ fn check(gather: &mut Gather, segments: &[IoSlice<'_>], script: &[Answer]) {
     assert_eq!(sink.taken, model);
 }
 
-/// Sends a list to a descriptor that keeps messages apart. Returns the number of bytes (up to the refusal, if there is
-/// one), the calls, and the bytes that were taken.
+/// Sends the list to a descriptor that preserves message boundaries. Returns the number of bytes, the calls, and
+/// the bytes that were taken.
 fn sent_as_message(
     gather: &mut Gather,
     segments: &[IoSlice<'_>],
@@ -111,7 +111,8 @@ proptest! {
     ) {
         let memory = memory();
         for (cuts, script) in lists {
-            // The first transfer fills the cache of thresholds and allocates the staging buffer for the second.
+            // The first transfer fills the cache of thresholds and allocates the staging buffer of the second
+            // transfer.
             check(&mut gather, &cut(&memory, &cuts), &[]);
             check(&mut gather, &cut(&memory, &cuts), &script);
         }
@@ -158,7 +159,7 @@ proptest! {
     }
 }
 
-/// The list goes as it is: a staged list would take several calls.
+/// The list is sent without copying, because a staged list would take several calls.
 #[test]
 fn one_piece_that_no_staging_buffer_holds_is_one_message() {
     let memory = memory();

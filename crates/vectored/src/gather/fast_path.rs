@@ -1,49 +1,36 @@
-//! The fast path: finds the one system call that most lists take, and makes it.
+//! Finds the one system call that most lists take, and makes it.
 //!
-//! If one call takes all of a list, the list reaches the kernel in one of three forms. Otherwise the list takes several
-//! calls, by plans ([`plan`](mod@crate::plan)). "Small" and "run" are defined in [`runs`](crate::runs): a segment is
-//! small up to the threshold of the list's length, and a run is two or more small segments in a row.
+//! A *run* is two or more small segments in a row. The threshold for the list's length defines *small*
+//! ([`runs`](crate::runs)). If the list begins with a run, and its first two segments are not adjacent in memory,
+//! the run is copied into the staging buffer:
 //!
-//! ```text
-//!  segments ── threshold ── do the first two make a run, and not adjoin?
-//!              (cached)       │ yes                            │ no
-//!                             ▼                                ▼
-//!              copy the run into the staging          scan: no run, no empty
-//!              buffer as far as it goes               segment, within limits?
-//!                │ to the end   │ not                    │ yes         │ no
-//!                │              ▼                        │             ▼
-//!                │       few segments follow, and        │      do all segments adjoin?
-//!                │       to copy them is worth it?       │        │ yes           │ no
-//!                │         │ yes     │ no                │        │               ▼
-//!                │         │         ▼                   │        │       first two small?
-//!                │         │    a few, all to be         │        │         │ yes: copy the
-//!                │         │    referenced?              │        │         │ run (on the left)
-//!                ▼         ▼         │ yes   │ no        ▼        ▼         │ no
-//!               (1) Staged           ▼       │          (2) List            ▼
-//!                   write       (3) Staged   └──────▶      writev        (4) plan
-//!                               Prefix               (4) plan
-//!                               writev
-//! ```
+//! - If the run is the whole list, one `write(2)` sends the copy ([`SingleCall::Staged`]).
+//! - If few bytes follow the run, the remaining segments are copied too, and one `write(2)` sends the copy.
+//! - If few segments follow the run, and none of them is to be copied, one `writev(2)` sends the copy and the
+//!   segments ([`SingleCall::StagedPrefix`]). A header in pieces with a large body is an example.
 //!
-//! 1. [`SingleCall::Staged`]: the whole list is copied and goes by `write(2)`.
-//! 2. [`SingleCall::List`]: nothing is copied. The caller's own list goes by `writev(2)`.
-//! 3. [`SingleCall::StagedPrefix`]: a header in pieces and a large body. The copied run is the first entry.
-//! 4. [`FastPathMiss::NotSent`]: [`Gather`](crate::Gather) plans call by call.
-//! 5. Lists that go in chunks ([`ChunkPolicy`](crate::cost::ChunkPolicy)) also miss the fast path.
-//! 6. [`FastPathMiss::Answered`]: the one call was short or failed, and `Gather` resumes after it.
+//! If the list does not begin with a run, one `writev(2)` sends the caller's list ([`SingleCall::List`]). The
+//! list must have no later run and no empty segment. A list whose segments are all adjacent in memory is also
+//! sent by this call.
 //!
-//! # Why it is inline
+//! [`Gather`](crate::Gather) sends all other lists by plans ([`plan`](mod@crate::plan)). A list that needs
+//! several calls or is sent in chunks ([`ChunkPolicy`](crate::cost::ChunkPolicy)) misses the fast path
+//! ([`FastPathMiss::NotSent`]). If the call was short or failed ([`FastPathMiss::Answered`]), `Gather` resumes.
 //!
-//! The call is made in the function that the program called. After a system call the processor has lost its prediction
-//! of return addresses: to leave a function then takes 2 ns at `/dev/null` and 16 ns at a socket, and on Zen 4 some 80
-//! ns for the first function. To leave a function before the call takes a fraction of this time. So what most lists
-//! need (the cached threshold, the copy loop for short segments, the scan, the system call) is compiled into one
-//! function, and all else is in [`prepare_otherwise`](FastPath::prepare_otherwise), which returns before the call.
+//! # Why the call is inline
 //!
-//! # Why it copies before it has looked
+//! The call is made in the function that the program called. After a system call, the processor has lost its
+//! prediction of return addresses. A return then takes 2 ns at `/dev/null` and 16 ns at a socket, and the first
+//! return on Zen 4 takes some 80 ns. A return before the call takes a fraction of this time.
 //!
-//! If a list begins with a run, the run is copied whatever follows: alone, or as the first entry of a longer call. So
-//! lengths are read once, by the loop that copies.
+//! So most lists need only one function, which contains the cached threshold, the copy loop for short segments,
+//! the scan and the system call. [`prepare_otherwise`](FastPath::prepare_otherwise) prepares all other lists, and
+//! returns before the call.
+//!
+//! # Why a run is copied before the list is scanned
+//!
+//! A run at the start of a list is copied in every case: it is the whole call, or the first entry of a longer
+//! call. So the loop that copies reads each length, and no second loop reads it again.
 
 use std::io::{self, IoSlice};
 
@@ -59,37 +46,35 @@ use crate::sys::span::Span;
 use crate::sys::staging::StagingBuffer;
 use crate::transfer::write_loop::{Attempt, Sink, retry_interrupted};
 
-/// If a list has more than [`MAX_FEW_SEGMENTS`] segments, its run is copied inline only if the first segment is no
-/// longer than this. Wide registers copy a run of longer segments faster, although they need another function.
+/// The longest first segment of a run that is copied inline, if a list has more than [`MAX_FEW_SEGMENTS`]
+/// segments. For longer segments, a separate function with wide registers is faster, even with the cost of its
+/// call.
 const MAX_SHORT_OF_MANY: usize = 32;
 
-/// Shorter segments take the same time whether they end where pages do or not.
+/// Page ends do not change the time of shorter segments.
 const MIN_PAGE_FITTING_BYTES: usize = 512;
 
-/// The number of entries up to which a list with a staged prefix is built on the stack.
+/// A longer list does not fit the array on the stack.
 const MAX_PREFIX_ENTRIES: usize = 8;
 
-/// A pipe takes a call of up to this many bytes in one piece: `PIPE_BUF` of Linux (pipe(7)).
+/// A write of up to this many bytes to a pipe is atomic: `PIPE_BUF` of Linux (pipe(7)).
 const PIPE_BUF: usize = 4096;
 
-/// Decides which segments to copy, and owns the staging buffer.
 pub(crate) struct FastPath {
     pub(crate) model: CostModel,
     thresholds: ThresholdCache,
-    /// The segments that are copied for the present call, or were copied for the last call.
     pub(crate) staging: StagingBuffer,
-    /// Limits of each call, besides the limits of the system.
+    /// Limits of each call, in addition to the system's limits.
     most: Limits,
-    /// A list of more bytes goes in chunks.
+    /// A longer list is sent in chunks.
     whole_bytes: usize,
 }
 
-/// The one call that is the whole transfer of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SingleCall {
     Staged,
     List(ListScan),
-    /// The content of the staging buffer, which is the first `count` segments, and the segments after them.
+    /// The first `count` segments are staged.
     StagedPrefix {
         count: usize,
         bytes: usize,
@@ -97,7 +82,7 @@ pub(crate) enum SingleCall {
 }
 
 pub(crate) enum FastPathMiss {
-    /// The one call returned an error or another number of bytes.
+    /// The call failed, or its result is not the number of bytes of the list.
     Answered(SingleCall, io::Result<usize>),
     /// No call was made. The first `staged_count` segments are staged.
     NotSent { staged_count: usize },
@@ -118,14 +103,14 @@ impl FastPath {
         FastPath::within(most, model)
     }
 
-    /// A fast path whose calls keep within `most`, besides the limits of the system.
+    /// The calls also keep within the system's limits.
     pub(crate) const fn within(most: Limits, model: CostModel) -> FastPath {
         let whole_bytes = match model.chunk_policy {
-            // A list of one chunk is one call.
+            // A list of one chunk is sent in one call.
             Some(chunks) => max(max(chunks.threshold_bytes, chunks.chunk_bytes), PIPE_BUF),
             None => usize::MAX,
         };
-        // Nothing longer is staged than a list that goes in one call.
+        // The staging buffer need not be larger than the longest list that is sent in one call.
         let staging_bytes = min(model.staging_within(most), whole_bytes);
         FastPath {
             model,
@@ -163,7 +148,7 @@ impl FastPath {
         segments: &[IoSlice<'_>],
         sink: &mut impl Sink,
     ) -> Result<u64, FastPathMiss> {
-        // Each arm has a separate result: a common result would be put together after the system call.
+        // Each arm has its own result, because a common result would be computed after the system call.
         match call {
             SingleCall::Staged => {
                 let bytes = self.staging.len();
@@ -178,7 +163,7 @@ impl FastPath {
         }
     }
 
-    /// Out of line, for its array of entries.
+    /// Not inlined, because its array of entries is large.
     #[inline(never)]
     fn send_prefixed(
         &self,
@@ -192,9 +177,10 @@ impl FastPath {
         })
     }
 
-    /// Retries the one call of a list if it was interrupted.
+    /// Retries the call of a list if the call was interrupted.
     ///
-    /// A retry has the same entries: at a socket that keeps messages apart the list is one message.
+    /// The retry sends the same entries, because a socket that preserves message boundaries receives the list as
+    /// one message.
     #[cold]
     pub(crate) fn retried(
         &self,
@@ -240,8 +226,8 @@ impl FastPath {
         }
     }
 
-    /// Finds the one call that takes all of a list, and stages the segments that the call copies. If there is no such
-    /// call, returns the number of segments that are staged.
+    /// Finds the one call that takes the whole list, and stages its copied segments. If one call is not enough,
+    /// returns the number of staged segments.
     #[inline(always)]
     fn prepare(&mut self, segments: &[IoSlice<'_>]) -> Result<SingleCall, usize> {
         let small_bytes = self.threshold(segments.len());
@@ -264,8 +250,8 @@ impl FastPath {
         self.prepare_otherwise(segments, small_bytes, staged)
     }
 
-    /// Stages the run at the start of a list, and returns the number of staged segments. If they are only a part of the
-    /// run, [`prepare_otherwise`](FastPath::prepare_otherwise) completes the run.
+    /// Stages the run at the start of a list, and returns the number of staged segments. If only a part of the
+    /// run is staged, [`prepare_otherwise`](FastPath::prepare_otherwise) completes the run.
     #[inline(always)]
     fn stage_run(&mut self, segments: &[IoSlice<'_>], small_bytes: usize) -> usize {
         let is_few = segments.len() <= MAX_FEW_SEGMENTS;
@@ -285,16 +271,13 @@ impl FastPath {
         }
     }
 
-    /// Whether a list probably goes in chunks, judged by the length of its first segment. The check costs less than
-    /// copying the list in vain. (If the first segment is shorter than the others, the list may still be copied in
-    /// vain.)
+    /// An estimate from the length of the first segment. The estimate costs less than copying the list in vain.
     #[inline(always)]
     fn is_likely_long(&self, segments: &[IoSlice<'_>]) -> bool {
         segments.len().saturating_mul(segments[0].byte_len()) > self.whole_bytes
     }
 
-    /// Continues [`prepare`](FastPath::prepare) with the first `staged` segments staged, for lists that were neither
-    /// copied whole nor found to go as they are.
+    /// The first `staged` segments are staged.
     #[inline(never)]
     fn prepare_otherwise(
         &mut self,
@@ -342,8 +325,7 @@ impl FastPath {
         }
     }
 
-    /// The bytes of the staged prefix and of `rest`, if one call of few entries takes both and references all of
-    /// `rest`.
+    /// `None` if one call of few entries does not take both, or if a segment of `rest` must be copied.
     fn with_staged_prefix(&self, rest: &[IoSlice<'_>], small_bytes: usize) -> Option<usize> {
         let limits = self.limits();
         let staged_bytes = self.staging.len();
@@ -354,11 +336,11 @@ impl FastPath {
         is_call(bytes, self.whole_bytes.min(limits.bytes)).then_some(bytes)
     }
 
-    /// Also copies the `rest` after a staged run, if that pays.
+    /// Also copies the `rest` after a staged run if copying takes less time.
     ///
-    /// The kernel would see the run as one entry of a list with the rest. A list of that many equal segments is copied if
-    /// each has up to the threshold's bytes. So the rest, for example a body after a header in pieces, is copied if it
-    /// has no more bytes than such a list.
+    /// The kernel would see the run as one entry of a list with the rest. A list of this many equal segments is
+    /// copied if each segment has at most the threshold's bytes. So the rest, for example a body after a header
+    /// in pieces, is copied if it has at most the bytes of this list.
     fn stage_rest(&mut self, rest: &[IoSlice<'_>]) -> bool {
         if rest.len() >= MAX_FEW_SEGMENTS {
             return false;
@@ -374,7 +356,7 @@ impl FastPath {
         is_worth_it
     }
 
-    /// Scans a list that may go as it is. `None` if the list does not go as it is, or has no byte.
+    /// `None` if a segment must be copied or is empty, or if one call does not take the list.
     #[inline(always)]
     fn scan(&self, segments: &[IoSlice<'_>], small_bytes: usize) -> Option<ListScan> {
         let limits = self.limits();
@@ -385,7 +367,7 @@ impl FastPath {
             .filter(|scan| is_call(scan.bytes, self.whole_bytes.min(limits.bytes)))
     }
 
-    /// Scans a list that is one piece of memory, however short each segment is.
+    /// The lengths of the segments do not matter.
     fn scan_contiguous(&self, segments: &[IoSlice<'_>]) -> Option<ListScan> {
         let limits = self.limits();
         let bytes = contiguous_bytes(segments)?;
@@ -397,7 +379,6 @@ impl FastPath {
         })
     }
 
-    /// The length of the longest segment that is copied in lists of this many segments.
     #[inline(always)]
     fn threshold(&mut self, segment_count: usize) -> usize {
         match self.thresholds.get(segment_count) {
@@ -415,7 +396,7 @@ impl FastPath {
         self.thresholds.ask(segment_count, threshold)
     }
 
-    /// The threshold for `segments`: lower if the first two segments have the same length and end where pages do.
+    /// The threshold is lower if the first two segments have the same length and end at page ends.
     #[inline(always)]
     fn fitting_pages(&self, threshold: usize, segments: &[IoSlice<'_>]) -> usize {
         match segments {
@@ -442,8 +423,8 @@ impl FastPath {
         if let Some((chunks, count, bytes)) = long {
             limits.bytes = limits.bytes.min(chunks.chunk_bytes.max(1));
             fills = true;
-            // The kernel sees each chunk as one list. The length of a chunk follows from the first segments of the whole
-            // list.
+            // The kernel sees each chunk as one list. The first segments of the list determine the number of
+            // segments of a chunk.
             let share = (limits.bytes as f64 / bytes as f64).min(1.0);
             segment_count = (count as f64 * share) as usize;
         }
@@ -455,11 +436,11 @@ impl FastPath {
         }
     }
 
-    /// The policy for the next call of a list: the last of several chunks may be half as long again, so that the last
-    /// chunk is never shorter than half a chunk.
+    /// The policy for the next call of a list. The last of several chunks may be up to 1.5 times as long, so that
+    /// the last chunk is never shorter than half a chunk.
     ///
-    /// With a shorter last call, the reader would be done early, and would sleep before the next list begins. To wake
-    /// the reader takes microseconds.
+    /// After a shorter last call, the reader would sleep before the next list begins, and waking the reader takes
+    /// microseconds.
     #[inline]
     pub(crate) fn policy_for_rest(
         &self,
@@ -498,16 +479,14 @@ fn completed(
     }
 }
 
-/// Whether one call takes `bytes` bytes: from 1 to `most_bytes`.
+/// `bytes` is not 0 and at most `most_bytes`.
 #[inline(always)]
 fn is_call(bytes: usize, most_bytes: usize) -> bool {
     bytes.wrapping_sub(1) < most_bytes
 }
 
-/// The least number of segments at the start of a list that have more than `bytes` bytes together, and the sum of their
-/// bytes. `None` if the whole list has no more than `bytes` bytes.
-///
-/// Reads no segment after these, since the function is called again for each call of a transfer.
+/// The smallest number of segments at the start of the list whose sum exceeds `bytes`, and the sum. Later segments
+/// are not read, because the function is called for each call of a transfer.
 fn start_beyond(segments: &[IoSlice<'_>], bytes: usize) -> Option<(usize, usize)> {
     let mut sum = 0_usize;
     for (index, segment) in segments.iter().enumerate() {

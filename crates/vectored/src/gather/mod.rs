@@ -1,7 +1,7 @@
-//! Writes a list by copying its small segments together and referencing the large segments.
+//! Writes a list by copying its small segments together and referencing its large segments.
 //!
-//! The [fast path](fast_path) makes the one call that most lists take. [`Gather::finish`] makes all other calls, each by a
-//! [`plan`](mod@crate::plan).
+//! The [fast path](fast_path) makes the one call that most lists take. [`Gather::finish`] makes all other calls
+//! by a [`plan`](mod@crate::plan).
 
 pub(crate) mod fast_path;
 mod threshold_cache;
@@ -29,55 +29,55 @@ use crate::transfer::unvectored::Stream;
 use crate::transfer::write_loop::{Attempt, FnSink, Sink, SplitGuard, send_all};
 use crate::write::positional::{check_end, into_file};
 
-/// A gathering writer: in one call, it copies small segments together and references large segments.
+/// A gathering writer that copies small segments together and references large segments in one call.
 ///
-/// Each segment of a call costs about 20 ns in the kernel, however short it is. Copying a short segment costs a few
-/// nanoseconds. So `Gather` copies runs of small segments into a staging buffer, where a run takes one entry of the
-/// call, and references large segments. A segment is small if it is no longer than [`CostModel::copy_below_bytes`]
-/// for the number of segments of the list. A run is two or more small segments in a row.
+/// Each segment of a call costs about 20 ns in the kernel, even if the segment is short. Copying a short segment
+/// costs a few nanoseconds. So a `Gather` copies runs of small segments into a staging buffer, and references
+/// large segments. A run takes one entry of the call.
 ///
-/// If a list begins with a run, up to 15 segments after the run, such as a body after the pieces of a header, may also be
-/// copied: `k` segments with no more than `(k + 1) · copy_below_bytes(k + 1)` bytes together.
+/// A segment is small if it is at most as long as [`CostModel::copy_below_bytes`] for the number of segments of
+/// the list. A run is two or more small segments in a row.
 ///
-/// [`Gather::new`] decides by the model of [`TargetKind::Other`]: it does not ask what
-/// kind a descriptor is.
+/// If a list begins with a run, up to 15 segments after the run may also be copied, for example a body after the
+/// pieces of a header. These `k` segments have at most `(k + 1) · copy_below_bytes(k + 1)` bytes together.
 ///
-/// Segments that lie one directly after another in memory become one entry of a call without being copied.
+/// [`Gather::new`] decides by the model of [`TargetKind::Other`], and does not query the kind of a descriptor.
 ///
-/// The staging buffer is aligned to a page, so a file that is open with `O_DIRECT` takes the copied segments of an
-/// aligned list.
+/// Segments that are adjacent in memory become one entry of a call without being copied.
 ///
-/// A `Gather` owns a staging buffer of [`staging_bytes`](CostModel::staging_bytes) (without memory for the buffer,
-/// nothing is copied) and an array of at most [`iov_max`](crate::limits::iov_max) entries. The first list that needs
-/// the memory allocates it. That list took 17 µs with a buffer of 256 KiB; with a `Gather` that was kept, the same list
-/// took 0.3 µs. So keep the `Gather` and use it again, for all connections of a thread. A `Gather` keeps no bytes for
-/// later.
+/// The staging buffer is aligned to a page, so a file that is open with `O_DIRECT` takes the copied segments of
+/// an aligned list.
+///
+/// A `Gather` owns a staging buffer of [`staging_bytes`](CostModel::staging_bytes), and an array of at most
+/// [`iov_max`](crate::limits::iov_max) entries. The first list that needs this memory allocates it. If there is
+/// no memory for the staging buffer, no segment is copied. The first list took 17 µs with a buffer of 256 KiB,
+/// and a later list took 0.3 µs. So keep the `Gather`, and use it for all connections of a thread. A `Gather`
+/// keeps no bytes for later calls.
 ///
 /// # Secrets
 ///
 /// Copied bytes stay in memory. The staging buffers of [`Gather`], [`GatherWriter`](crate::GatherWriter),
-/// [`Scatter`](crate::Scatter) and [`ScatterReader`](crate::ScatterReader), and the copy for a file that refuses lists,
-/// are never wiped, not even when they are freed. The functions [`write_all`](crate::write_all) and
-/// [`read_exact`](crate::read_exact) copy only for a file that refuses lists; [`write_once`](crate::write_once) copies
-/// nothing.
+/// [`Scatter`](crate::Scatter) and [`ScatterReader`](crate::ScatterReader) are never wiped, even when they are
+/// freed. The copy for a file that refuses lists is not wiped either. The functions
+/// [`write_all`](crate::write_all) and [`read_exact`](crate::read_exact) copy only for a file that refuses lists.
+/// [`write_once`](crate::write_once) copies nothing.
 ///
 /// [The first page](crate#a-record-to-a-file) has an example.
 #[derive(Default)]
 pub struct Gather {
     fast_path: FastPath,
-    /// Always empty between calls: kept for its memory.
+    /// Always empty between calls. The field keeps the allocation.
     iovecs: Vec<IoSlice<'static>>,
 }
 
 impl Gather {
-    /// A gathering writer that decides by the model of [`TargetKind::Other`]. Allocates nothing
-    /// yet.
+    /// A gathering writer that decides by the model of [`TargetKind::Other`]. Allocates no memory yet.
     #[must_use]
     pub const fn new() -> Gather {
         Gather::with_model(CostModel::for_target(TargetKind::Other))
     }
 
-    /// A gathering writer that decides by `model`. Allocates nothing yet.
+    /// A gathering writer that decides by `model`. Allocates no memory yet.
     #[must_use]
     pub const fn with_model(model: CostModel) -> Gather {
         Gather {
@@ -99,7 +99,7 @@ impl Gather {
         self.fast_path.limits()
     }
 
-    /// The model that decides.
+    /// The model that decides which segments are copied.
     #[must_use]
     pub fn cost_model(&self) -> &CostModel {
         &self.fast_path.model
@@ -107,17 +107,18 @@ impl Gather {
 
     /// Writes all of `segments` in order and returns the number of bytes.
     ///
-    /// One call is a `writev(2)` of at most [`iov_max`](crate::limits::iov_max) entries and
-    /// [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES), or a `write(2)` of one entry. One entry can hold many small
-    /// segments. A call also ends where the staging buffer is full, and in a pipe after each 8 KiB of a list of more than
-    /// 28 KiB ([`chunk_policy`](CostModel::chunk_policy)). If all segments are empty, no call is made.
+    /// Each call is a `writev(2)` of at most [`iov_max`](crate::limits::iov_max) entries and
+    /// [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES) bytes, or a `write(2)` of one entry. One entry can
+    /// contain many small segments. A call ends when the staging buffer is full. On a pipe, a list of more than
+    /// 28 KiB is sent in calls of 8 KiB if the model is a model for pipes
+    /// ([`chunk_policy`](CostModel::chunk_policy)). If all segments are empty, no call is made.
     ///
     /// # Errors
     ///
-    /// The errors of the function [`write_all`](crate::write_all): the first error other than `EINTR`, with the number
-    /// of bytes of the list that were written before it. The `Gather` can be used again. After
-    /// [`WouldBlock`](io::ErrorKind::WouldBlock), do not repeat the call: it would begin anew. If you expect this
-    /// error, use [`resume_write`](Gather::resume_write).
+    /// The errors of the function [`write_all`](crate::write_all): the first error other than `EINTR`, with the
+    /// number of bytes of the list that were written before the error. The `Gather` can be used again. After
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock), a second `write_all` would begin at the start of the list. For
+    /// non-blocking descriptors, use [`resume_write`](Gather::resume_write).
     #[inline]
     pub fn write_all(
         &mut self,
@@ -127,10 +128,10 @@ impl Gather {
         self.write_all_to(fd.as_descriptor(), segments, false)
     }
 
-    /// Compiled once, and not for each kind of descriptor.
+    /// Not generic, so that the compiler makes one copy for all kinds of descriptors.
     ///
-    /// If a raw list has a segment of more than `isize::MAX` bytes, the list is refused. The fast path takes no list
-    /// with such a segment, so only the other lists are checked.
+    /// A raw list with a segment of more than `isize::MAX` bytes is refused. The fast path never takes such a
+    /// list, so only `write_otherwise` checks the lengths.
     #[inline(never)]
     pub(crate) fn write_all_to(
         &mut self,
@@ -138,7 +139,7 @@ impl Gather {
         segments: &[IoSlice<'_>],
         is_raw: bool,
     ) -> Result<u64, TransferError> {
-        // `resume_write` is not used: most transfers need no cursor.
+        // `resume_write` is not called here, because most transfers need no cursor.
         let mut stream = Stream::new(fd);
         let sent = self.fast_path.send_in_one_call(segments, &mut stream);
         sent.or_else(|miss| self.write_otherwise(miss, fd, segments, is_raw, stream))
@@ -161,15 +162,15 @@ impl Gather {
         self.finish(miss, segments, &mut SegmentCursor::new(), may_split, stream)
     }
 
-    /// Writes `segments` from `cursor` to the end of the list, and returns the number of bytes of this call.
+    /// Writes `segments` from `cursor` to the end of the list, and returns how many bytes this call wrote.
     ///
-    /// Like [`write_all`](Gather::write_all), but it can be resumed, like the function
-    /// [`resume_write`](crate::resume_write). Staged bytes do not outlive the call, so another `Gather`, or the
-    /// function, may resume.
+    /// The method is like [`write_all`](Gather::write_all), but can be resumed like the function
+    /// [`resume_write`](crate::resume_write). Staged bytes are not kept after the call. So another `Gather` or
+    /// the function `resume_write` may resume.
     ///
     /// # `SIGPIPE`
     ///
-    /// The same as for the function [`resume_write`](crate::resume_write#sigpipe).
+    /// See the function [`resume_write`](crate::resume_write#sigpipe).
     pub fn resume_write(
         &mut self,
         fd: impl AsDescriptor,
@@ -182,9 +183,9 @@ impl Gather {
 
     /// Writes all of `segments` in order into a file at `offset`, and returns the number of bytes.
     ///
-    /// Like [`write_all`](Gather::write_all), but at an offset, as the function
-    /// [`write_all_at`](crate::files::write_all_at). The file's position is neither used nor moved. Through a descriptor
-    /// opened with `O_APPEND`, Linux appends whatever the offset is.
+    /// The method copies short segments like [`write_all`](Gather::write_all), and writes at an offset like the
+    /// function [`write_all_at`](crate::files::write_all_at). The file's position is neither used nor moved.
+    /// Through a descriptor opened with `O_APPEND`, Linux appends at any offset (pwrite(2)).
     pub fn write_all_at(
         &mut self,
         fd: impl AsDescriptor,
@@ -231,8 +232,7 @@ impl Gather {
         self.finish(miss, segments, cursor, may_split, sink)
     }
 
-    /// Makes all calls of a transfer from `cursor` on, if the fast path did not finish the transfer. Takes over the
-    /// segments that the fast path staged, and the result of the call of the fast path.
+    /// Makes the calls that the fast path did not make.
     #[inline(never)]
     fn finish(
         &mut self,
@@ -252,7 +252,8 @@ impl Gather {
         let mut guard = SplitGuard::new(segments, *cursor, may_split)?;
         let policy = self.fast_path.policy(segments);
         if self.fast_path.staging.len() > policy.limits.bytes {
-            // The list goes in chunks. The first chunk is shorter than the staged bytes, so the chunk is staged anew.
+            // The list is sent in chunks. The first chunk is shorter than the staged bytes, so the chunk is
+            // staged anew.
             staged_count = 0;
         }
         send_all(segments, cursor, |from| {
@@ -264,8 +265,7 @@ impl Gather {
         })
     }
 
-    /// Plans and makes the call at `from`; `None` at the end of the list. The staging buffer holds the first
-    /// `staged_count` segments.
+    /// `None` at the end of the list. The staging buffer holds the first `staged_count` segments.
     fn send_next(
         &mut self,
         segments: &[IoSlice<'_>],
@@ -292,7 +292,7 @@ impl Gather {
 }
 
 impl fmt::Debug for Gather {
-    /// Leaves out the bytes of the staging buffer, which are the caller's data.
+    /// The bytes of the staging buffer may be secret, so the output does not contain them.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Gather")
             .field("model", self.cost_model())
@@ -300,10 +300,11 @@ impl fmt::Debug for Gather {
     }
 }
 
-/// Empties an array of slices, and keeps its memory for slices of another lifetime.
+/// Empties an array of slices, and keeps its allocation for slices of another lifetime.
 ///
-/// `collect` reuses the allocation of a `Vec` that it consumes if the items have the same size. The standard library does
-/// not promise that. If the standard library stops this, a test here fails; the result stays right.
+/// `collect` reuses the allocation of a `Vec` that it consumes if the items have the same size. The standard
+/// library does not guarantee this reuse. Without the reuse, the result stays correct, but a test of the memory
+/// fails.
 pub(crate) fn recycle<'a>(mut slices: Vec<IoSlice<'_>>) -> Vec<IoSlice<'a>> {
     slices.clear();
     slices.into_iter().map(|_| IoSlice::new(&[])).collect()

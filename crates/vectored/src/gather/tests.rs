@@ -1,4 +1,4 @@
-//! `Gather` against a model, through scripted sinks.
+//! Tests of the calls and of the memory of a `Gather`.
 
 use super::*;
 use crate::cost::TargetKind;
@@ -21,7 +21,6 @@ fn gather_with_staging(staging_bytes: usize) -> Gather {
     })
 }
 
-/// The lengths of the entries of each call for a list whose bytes are all taken.
 pub(super) fn entries_of_calls(gather: &mut Gather, segments: &[IoSlice<'_>]) -> Vec<Vec<usize>> {
     let mut calls: Vec<Vec<usize>> = Vec::new();
     let mut cursor = SegmentCursor::new();
@@ -62,7 +61,7 @@ fn small_segments_go_by_the_staging_buffer_and_large_ones_by_iov_max() {
         (1, 50, 1),
         (1025, 50, 1),
         (3000, 50, 1),
-        // 1,000,000 bytes are four buffers of 256 KiB.
+        // 1,000,000 bytes need four buffers of 256 KiB.
         (10_000, 100, 4),
         (1024, 1000, 1),
         (1025, 1000, 2),
@@ -99,7 +98,8 @@ fn a_list_of_more_than_28_kib_goes_into_a_pipe_in_chunks() {
     ] {
         assert_eq!(calls_of(&whole), [28_672]);
     }
-    // The last chunk may be up to 1.5 times as long as the others. If more is left, a chunk of the usual length comes first.
+    // The last chunk may be up to 1.5 times as long as a usual chunk. If more bytes are left, the next chunk has
+    // the usual length.
     assert_eq!(calls_of(&[28_673]), [8192, 8192, 8192, 4097]);
     assert_eq!(calls_of(&[1000; 29]), [8192, 8192, 8192, 4424]);
     assert_eq!(calls_of(&[2500; 13]), [8192, 8192, 8192, 7924]);
@@ -108,7 +108,7 @@ fn a_list_of_more_than_28_kib_goes_into_a_pipe_in_chunks() {
     let whole_chunks = [&[8192; 8][..], &[4464]].concat();
     assert_eq!(calls_of(&[7000; 10]), whole_chunks);
     assert_eq!(calls_of(&[64; 513]), [8192, 8192, 8192, 8256]);
-    // Lists whose first segments are shorter than the others.
+    // The first segments of these lists are shorter than the later segments.
     let header_and_body = calls_of(&[64, 100, 32_605]);
     assert_eq!(header_and_body, [8192, 8192, 8192, 8193]);
     assert_eq!(calls_of(&[16, 8192].repeat(16))[..3], [8192, 8192, 8192]);
@@ -123,7 +123,7 @@ fn a_list_of_more_than_28_kib_goes_into_a_pipe_in_chunks() {
     }
 }
 
-/// A write of up to `PIPE_BUF` bytes, which a pipe never mixes with other writers' bytes, stays one call.
+/// A pipe takes a write of up to `PIPE_BUF` bytes atomically (pipe(7)), so the write must stay one call.
 #[test]
 fn no_policy_splits_what_a_pipe_takes_as_one() {
     for chunk_bytes in [0, 1, 100, 4096] {
@@ -172,7 +172,7 @@ fn a_chunk_is_copied_as_a_list_of_so_many_segments_would_be() {
     assert_eq!(calls, [vec![1000; 12]]);
     let data = payload(&[1000; 67]);
     let calls = entries_of_calls(&mut gather, &list(&data));
-    // The rest of a chunk is a part of the next segment.
+    // The rest of each chunk is a part of the next segment.
     assert_eq!(calls[..2], [[8000, 192], [7808, 384]]);
 }
 
@@ -214,7 +214,7 @@ fn lists_that_are_not_copied_allocate_no_staging_buffer() {
         gather.iovecs.capacity(),
     );
     assert_eq!(memory, (0, 0));
-    // A whole list, the rest of a list, and a list with a single small segment need no staging.
+    // A list of large segments, the rest of this list, and a list with a single small segment need no staging.
     let mut gather = Gather::default();
     let data = payload(&[5000, 10, 5000, 0, 5000]);
     for (segment, offset) in [(0, 0), (0, 7), (2, 4999)] {

@@ -1,12 +1,12 @@
-//! Thresholds that a cost model has computed, kept by the number of segments of a list.
+//! A cache of the thresholds that a cost model computes, by the number of segments of a list.
 
 use crate::sys::copy::MAX_FEW_SEGMENTS;
 
-/// The length of the longest segment that is copied, for lists of up to [`MAX_FEW_SEGMENTS`] segments, and for the last
-/// longer list: to ask the model takes as long as to copy ten segments.
+/// The thresholds for lists of up to [`MAX_FEW_SEGMENTS`] segments, and for the last longer list. Computing a
+/// threshold takes as long as copying ten segments.
 pub(crate) struct ThresholdCache {
-    /// [`UNKNOWN`] until the model was asked. The first two entries are known: lists of fewer than two segments are not
-    /// copied.
+    /// [`UNKNOWN`] until the model has computed the threshold. The first two thresholds are 0, because lists of
+    /// fewer than two segments are not copied.
     few: [usize; MAX_FEW_SEGMENTS + 1],
     last: (usize, usize),
 }
@@ -35,7 +35,7 @@ impl ThresholdCache {
     }
 
     pub(crate) fn ask(&mut self, segment_count: usize, model: impl Fn(usize) -> usize) -> usize {
-        // A threshold of `usize::MAX` would count as unknown, and be asked for each time.
+        // A threshold of `usize::MAX` would count as unknown, and would be computed for each list.
         let model = |segment_count| model(segment_count).min(UNKNOWN - 1);
         if segment_count > MAX_FEW_SEGMENTS {
             self.last = (segment_count, model(segment_count));

@@ -21,47 +21,50 @@ use crate::sys;
 use crate::transfer::message_sockets::refuse_messages;
 use crate::transfer::write_loop::{Sink, whole};
 
-/// A destination to which several segments go in one call, unbuffered.
+/// A destination that takes several segments in one call, unbuffered.
 ///
-/// [`Write::write_vectored`](std::io::Write::write_vectored) does not promise one call: its default writes only the
-/// first segment, and a buffered writer takes the bytes without a call.
+/// [`Write::write_vectored`](std::io::Write::write_vectored) does not guarantee one call. Its default writes only
+/// the first segment, and a buffered writer takes the bytes without a call.
 ///
-/// The standard library's descriptors that are streams of bytes implement it: owned, by reference, in an [`Arc`] or
-/// [`Rc`]. [`Stdout`](std::io::Stdout) does not implement it: a call past the buffer would overtake the bytes in the
-/// buffer. [`Stderr`](std::io::Stderr) does not implement it: each of its writes takes a lock. Use a `BorrowedFd` of
-/// either.
+/// The standard library's descriptors that are streams of bytes implement the trait: owned, by reference, in an
+/// [`Arc`] or [`Rc`]. [`Stdout`](std::io::Stdout) does not implement the trait, because a direct call would
+/// overtake the bytes in the buffer of `Stdout`. [`Stderr`](std::io::Stderr) does not implement the trait,
+/// because each of its writes takes a lock. Use a `BorrowedFd` of `Stdout` or `Stderr`.
 ///
 /// # `SIGPIPE`
 ///
-/// [`TcpStream`] and `UnixStream` write without the signal (`MSG_NOSIGNAL`), as they do in the standard
-/// library: if the peer is gone the error is [`BrokenPipe`](std::io::ErrorKind::BrokenPipe). `OwnedFd`, `BorrowedFd` and pipes
-/// behave as write(2) does: the signal is raised, and ends the process unless it is ignored, blocked or handled.
+/// [`TcpStream`] and `UnixStream` write without the signal (`MSG_NOSIGNAL`), like their implementations of
+/// `Write`. After the peer has closed, the error is [`BrokenPipe`](std::io::ErrorKind::BrokenPipe). `OwnedFd`,
+/// `BorrowedFd` and pipes write with the signal, like write(2). The signal ends the process if the process does
+/// not ignore, block or handle the signal.
 ///
 /// # Implementer notes
 ///
-/// For a wrapper, pass the call on. For your destination, implement the trait only if one call takes many segments at
-/// the cost of one. Do not implement the trait for a TLS stream that makes one record of each segment, nor for a writer
-/// that copies into a buffer: copy first there ([`GatherWriter::copying`](crate::GatherWriter::copying)). The contract
-/// of an implementation:
+/// A wrapper passes the call to its inner writer. For another destination, implement the trait only if one call
+/// takes many segments at the cost of one segment. Do not implement the trait for a TLS stream that makes one
+/// record of each segment, or for a writer that copies into a buffer. For these writers, use
+/// [`GatherWriter::copying`](crate::GatherWriter::copying).
 ///
-/// - It writes the bytes of the list from `cursor` on, in order, each once. When the method returns, none of these bytes
-///   is still in a buffer of the process.
-/// - `Ok` means that `cursor` is at the end of the list. Its value is the number of bytes that this call wrote.
-/// - On success and on error `cursor` has moved by exactly the bytes that were written, and
-///   [`TransferError::transferred`] is their number. Move the cursor after each call, so that the cursor is also right
-///   if the method panics.
-/// - `EINTR` is retried. `EAGAIN` is the error [`WouldBlock`](std::io::ErrorKind::WouldBlock). A call that
-///   takes nothing without an error is [`WriteZero`](std::io::ErrorKind::WriteZero).
-/// - If one call can take the list, the method makes one call. If the method needs several calls, each call ends at the
-///   end of a segment, unless the segment exceeds a call. An implementation that passes the list to `gather` follows
-///   the [`chunk_policy`](crate::CostModel::chunk_policy) of its model instead.
+/// The contract of an implementation:
+///
+/// - The method writes the bytes of the list from `cursor` on, in order, and writes each byte once. When the
+///   method returns, none of these bytes is still in a buffer of the process.
+/// - `Ok` means that `cursor` is at the end of the list. The value is the number of bytes that this call wrote.
+/// - On success and on error, the method has moved `cursor` by exactly the bytes that were written. The error has
+///   this number in [`TransferError::transferred`]. Move the cursor after each call, so that the cursor is also
+///   correct if the method panics.
+/// - `EINTR` is retried. `EAGAIN` is the error [`WouldBlock`](std::io::ErrorKind::WouldBlock). A call that takes
+///   no byte and returns no error is the error [`WriteZero`](std::io::ErrorKind::WriteZero).
+/// - If one call can take the list, the method makes one call. If the method needs several calls, each call ends
+///   at the end of a segment. A segment that exceeds the limits of a call is split. If an implementation passes
+///   the list to `gather`, the [`chunk_policy`](crate::CostModel::chunk_policy) of the model decides instead.
 ///
 /// `gather` is the caller's working memory. An implementation may ignore it.
 ///
 /// # Examples
 ///
-/// A wrapper, which passes the call on. The example of [`SegmentCursor`] has the loop of a destination that makes its own
-/// calls.
+/// A wrapper that passes the call to its inner writer. [`SegmentCursor`] has an example of a destination that
+/// makes the calls itself.
 ///
 /// ```
 /// use std::io::{IoSlice, Write};
@@ -103,13 +106,12 @@ use crate::transfer::write_loop::{Sink, whole};
     note = "`VectoredWrite` can be implemented for a stream of your own: its documentation has an example"
 )]
 pub trait VectoredWrite {
-    /// Writes `segments` from `cursor` to the end of the list, as
-    /// [`Gather::resume_write`] does.
+    /// Writes `segments` from `cursor` to the end of the list, like [`Gather::resume_write`].
     ///
     /// # Errors
     ///
-    /// The errors of [`Gather::resume_write`]: the first error, with the number of bytes that this call wrote before
-    /// it.
+    /// The errors of [`Gather::resume_write`]: the first error, with the number of bytes that this call wrote
+    /// before the error.
     fn resume_write(
         &mut self,
         gather: &mut Gather,
@@ -153,8 +155,8 @@ descriptors_gather!(
     BorrowedDescriptor<'_>,
 );
 
-/// The [`Sink`] of a socket, whose calls do not raise `SIGPIPE`. It has no fallback for refused lists, since all sockets
-/// accept lists.
+/// The [`Sink`] of a socket, whose calls do not raise `SIGPIPE`. The sink has no fallback for refused lists,
+/// because all sockets accept lists.
 struct Socket<'fd>(BorrowedDescriptor<'fd>);
 
 impl Sink for Socket<'_> {
@@ -183,7 +185,7 @@ impl Sink for Socket<'_> {
     }
 }
 
-/// Compiled once for all types of sockets.
+/// Not generic, so that the compiler makes one copy for all types of sockets.
 fn gather_into_socket(
     socket: BorrowedDescriptor<'_>,
     gather: &mut Gather,
@@ -217,7 +219,7 @@ sockets_gather!(OwnedSocket, &OwnedSocket, BorrowedSocket<'_>);
 
 macro_rules! shared_gather {
     ($($pointer:ident),* $(,)?) => {$(
-        /// For types whose references implement `VectoredWrite`: the descriptors above, and others.
+        /// For each type whose references implement `VectoredWrite`.
         impl<T: ?Sized> VectoredWrite for $pointer<T>
         where
             for<'t> &'t T: VectoredWrite,

@@ -1,5 +1,5 @@
-//! A `Gather` with cached thresholds and an allocated staging buffer. Most lists meet such a `Gather`, and take other
-//! paths through the code than the first list of a `Gather`.
+//! Tests of a `Gather` with cached thresholds and an allocated staging buffer. Most lists meet a `Gather` in this
+//! state, and take other paths through the code than the first list.
 
 use std::io::{self, IoSlice};
 
@@ -19,7 +19,7 @@ fn model(copy_below_bytes: u32) -> CostModel {
     }
 }
 
-/// A sink that accepts all bytes, and checks the facts that the caller claims.
+/// A sink that accepts all bytes, and checks the arguments of `take_all`.
 struct Doubting;
 
 impl Sink for Doubting {
@@ -56,7 +56,7 @@ proptest! {
         };
         let segments: Vec<_> = places.into_iter().map(piece).collect();
         let mut gather = warmed(Limits::default(), model(copy_below_bytes));
-        // A list whose threshold is not known yet, and then a list whose threshold is known.
+        // Only the second list finds a cached threshold.
         for _ in 0..2 {
             let _ = gather.fast_path.send_in_one_call(&segments, &mut Doubting);
         }
@@ -65,7 +65,7 @@ proptest! {
 
 fn warmed(limits: Limits, model: CostModel) -> Gather {
     let mut gather = Gather::within(limits, model);
-    // Two pieces of one memory, which do not adjoin.
+    // The two pieces are not adjacent in memory.
     let memory = [1, 2, 3];
     entries_of_calls(
         &mut gather,

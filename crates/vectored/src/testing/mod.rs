@@ -1,4 +1,4 @@
-//! For the unit tests: payloads with a byte pattern, sinks with a script, and random lists.
+//! Tools of the unit tests: payloads with a byte pattern, sinks with a script, and random lists.
 
 pub(crate) mod reads;
 
@@ -13,10 +13,9 @@ use crate::sys::codes;
 use crate::sys::limits::Limits;
 use crate::sys::span::spans;
 
-/// A list of buffers of these sizes. No two neighbouring bytes are the same, and the pattern does
-/// not repeat within a power of two.
+/// Neighbouring bytes differ, and the period of the pattern is not a power of two.
 pub(crate) fn payload(sizes: &[usize]) -> Vec<Vec<u8>> {
-    // Built of whole periods, since Miri is slow for each byte.
+    // Whole periods are repeated, because a loop over bytes is slow under Miri.
     let period: Vec<u8> = (0..251).collect();
     let all = period.repeat(sizes.iter().sum::<usize>() / period.len() + 1);
     let mut left = &all[..];
@@ -33,7 +32,7 @@ pub(crate) fn null_device() -> std::fs::File {
     std::fs::File::options().write(true).open(path).unwrap()
 }
 
-/// The error of a call with this number. Windows has no number for an interrupted call.
+/// Windows has no number for an interrupted call.
 pub(crate) fn failure(code: i32) -> io::Error {
     if cfg!(windows) && code == codes::EINTR {
         io::ErrorKind::Interrupted.into()
@@ -48,14 +47,14 @@ pub(crate) fn list(data: &[Vec<u8>]) -> Vec<IoSlice<'_>> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// Takes up to this many bytes.
+    /// At most this many bytes.
     Take(usize),
-    /// Fails with this `errno` and takes nothing.
+    /// The `errno` of a call that takes no byte.
     Fail(i32),
 }
 
-/// A sink that answers each call as its script says, checks every call, and keeps the bytes. After the end of the
-/// script it takes everything.
+/// A sink that answers calls by its script, checks every call, and keeps the bytes. After the end of the script,
+/// the sink takes all bytes.
 #[derive(Debug)]
 pub(crate) struct ScriptedSink {
     script: std::vec::IntoIter<Answer>,
@@ -63,7 +62,7 @@ pub(crate) struct ScriptedSink {
     pub(crate) last: Answer,
     pub(crate) taken: Vec<u8>,
     pub(crate) calls: usize,
-    /// The number of answers so far that must end a transfer: no byte taken, and failures except `EINTR`.
+    /// The number of answers that must end a transfer: no byte taken, or a failure other than `EINTR`.
     pub(crate) refusals: usize,
 }
 
@@ -126,10 +125,8 @@ impl ScriptedSink {
     }
 }
 
-/// Runs a transfer to its end, resuming after every error, and compares it with the model: the
-/// bytes of all segments in order.
-///
-/// `transfer` resumes at the cursor it is given, as the functions of the library do.
+/// Runs a transfer to its end, resumes after every error, and compares the bytes with the model. The model is the
+/// bytes of all segments in order. `transfer` must resume at its cursor.
 pub(crate) fn check_against_model(
     sizes: &[usize],
     script: &[Answer],
@@ -169,15 +166,15 @@ pub(crate) fn check_against_model(
     assert_eq!(sink.taken, model);
     assert_eq!(errors, sink.refusals, "a refusal was ignored");
     assert!(cursor.is_at_end(&segments));
-    // Each call used an answer of the script or, after its end, took at least one byte.
+    // Each call used an answer of the script. After the end of the script, each call took at least one byte.
     assert!(sink.calls <= script.len() + model.len());
     if model.is_empty() {
         assert_eq!(sink.calls, 0, "a system call for no bytes");
     }
 }
 
-/// Checks where a transfer that `has_moved` the cursor left the cursor: on a byte or at the end of the list, as
-/// [`SegmentCursor::segment`] says, and not on an empty segment.
+/// Checks the cursor after a transfer that `has_moved` the cursor. The cursor must be on a byte or at the end of
+/// the list, and not on an empty segment.
 pub(crate) fn check_place<S: Deref<Target = [u8]>>(
     segments: &[S],
     cursor: SegmentCursor,
@@ -194,7 +191,7 @@ pub(crate) fn any_sizes() -> impl Strategy<Value = Vec<usize>> {
     prop::collection::vec(size, 0..40)
 }
 
-/// Lists of equal segments with, sometimes, a body at the end, as most lists are.
+/// Lists of equal segments, sometimes with a body at the end. Most lists of programs have this form.
 pub(crate) fn any_even_sizes() -> impl Strategy<Value = Vec<usize>> {
     let size = prop_oneof![1 => 0..8_usize, 3 => 8..140_usize, 2 => 140..700_usize];
     let body = prop_oneof![2 => Just(None), 1 => (0..2000_usize).prop_map(Some)];
@@ -205,7 +202,6 @@ pub(crate) fn any_even_sizes() -> impl Strategy<Value = Vec<usize>> {
     })
 }
 
-/// Scripts of calls that are whole or short, are interrupted, would block, fail, or take nothing.
 pub(crate) fn any_script() -> impl Strategy<Value = Vec<Answer>> {
     let answer = prop_oneof![
         6 => (1..60_usize).prop_map(Answer::Take),
@@ -222,13 +218,13 @@ pub(crate) fn any_limits() -> impl Strategy<Value = Limits> {
     (1..12_usize, 1..200_usize).prop_map(|(segments, bytes)| Limits { segments, bytes })
 }
 
-/// Limits as of real systems, except for the bytes.
+/// Real systems have larger limits of bytes.
 pub(crate) fn any_wide_limits() -> impl Strategy<Value = Limits> {
     let bytes = prop_oneof![100..20_000_usize, Just(usize::MAX)];
     (16..50_usize, bytes).prop_map(|(segments, bytes)| Limits { segments, bytes })
 }
 
-/// Reports that a test could not run here: on standard error, and in the file that `VECTORED_SKIPS` names.
+/// Reports on standard error, and in the file that `VECTORED_SKIPS` names.
 #[cfg(all(
     feature = "uring",
     target_os = "linux",

@@ -1,4 +1,4 @@
-//! For the unit tests of reads: sources with a script, and the model of a read.
+//! Tools of the unit tests of reads: sources with a script, and the model of a read.
 
 use std::io::{self, ErrorKind, IoSliceMut};
 
@@ -8,11 +8,11 @@ use crate::sys::codes;
 use crate::sys::limits::Limits;
 use crate::testing::{Answer, check_place, failure, payload};
 
-/// Bytes that a source has after the bytes that a list asks for.
+/// The bytes of a source after the bytes of the list.
 const EXTRA_BYTES: usize = 500;
 
-/// A source that answers each call as its script says, and checks every call. After the end of the script it fills
-/// every call. `Answer::Take(0)` is an end of file, after which more bytes may follow, as in a file that grows.
+/// A source that answers calls by its script, and checks every call. After the end of the script, the source
+/// fills every call. `Answer::Take(0)` is an end of file. More bytes may follow, because a file may grow.
 #[derive(Debug)]
 pub(crate) struct ScriptedSource {
     script: std::vec::IntoIter<Answer>,
@@ -20,7 +20,7 @@ pub(crate) struct ScriptedSource {
     pub(crate) data: Vec<u8>,
     pub(crate) given: usize,
     pub(crate) calls: usize,
-    /// The number of answers so far that must end a transfer: ends of file, and failures except `EINTR`.
+    /// The number of answers that must end a transfer: an end of file, or a failure other than `EINTR`.
     pub(crate) refusals: usize,
     pub(crate) last: Answer,
 }
@@ -75,11 +75,10 @@ impl ScriptedSource {
     }
 }
 
-/// Runs a read to its end, resuming after every error and end of file, and compares it with the
-/// model: the segments hold the next bytes of the source, and no further byte was taken.
+/// Runs a read to its end, resumes after every error and end of file, and compares the segments with the model.
+/// The model is the next bytes of the source, and the read must take no further byte.
 ///
-/// `transfer` resumes at the cursor it is given. `is_exact` says whether `transfer` treats an early end of file as an
-/// error.
+/// `transfer` must resume at its cursor. `is_exact` is true if an early end of file is an error of `transfer`.
 pub(crate) fn check_read_against_model(
     sizes: &[usize],
     script: &[Answer],

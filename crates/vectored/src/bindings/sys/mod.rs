@@ -1,4 +1,4 @@
-//! Makes a list of an array of `iovec`, and says what the caller promises.
+//! Makes a list of an array of `iovec`, and states what the caller must guarantee.
 
 #![allow(unsafe_code)]
 
@@ -17,29 +17,34 @@ impl<'s> RawList<'s> {
     ///
     /// While the result lives:
     ///
-    /// - the `count` entries at `iov`, if any, are aligned, can be read, and do not change;
-    /// - if the list is written, this process can read the bytes of each segment. If the bytes change meanwhile, it is
-    ///   unspecified whether old or new bytes are written.
+    /// - The `count` entries at `iov` are aligned, can be read, and do not change.
+    /// - If the list is written, this process can read the bytes of each segment. The bytes may change during
+    ///   the write. If the bytes change, either old or new bytes are written.
     ///
     /// # Errors
     ///
-    /// `EFAULT` if `iov` is null and `count` is not 0, and `EINVAL` if the array has more than `isize::MAX` bytes.
+    /// `EFAULT` if `iov` is null and `count` is not 0. `EINVAL` if the array has more than `isize::MAX`
+    /// bytes.
     #[inline(always)]
     pub unsafe fn new<'a>(iov: *const iovec, count: usize) -> io::Result<RawList<'a>> {
-        // SAFETY: the caller's promise about the entries, and about what `slices` returns. The other methods read lengths
-        // and addresses by `Span`, and make no reference to the bytes of a segment.
+        // SAFETY: the caller guarantees that the entries can be read, and that the result of `slices` is not
+        // dereferenced. The other methods read lengths and addresses by `Span`, and make no reference to the
+        // bytes of a segment.
         unsafe { raw::list(iov, count) }.map(|segments| RawList { segments })
     }
 
-    /// The list, for a writing function of this crate. No such function makes a reference to the bytes of a segment.
+    /// The list, for a writing function of this crate. The writing functions make no reference to the bytes
+    /// of a segment.
     ///
     /// # Safety
     ///
-    /// The caller dereferences no segment: the bytes may change, and an empty segment may be at null.
+    /// The caller dereferences no segment. Other threads may change the bytes, and the address of an empty
+    /// segment may be null.
     ///
     /// # Errors
     ///
-    /// `EINVAL`, as of writev(2), if a segment has more than `isize::MAX` bytes or ends beyond the last address.
+    /// `EINVAL` if a segment has more than `isize::MAX` bytes or ends beyond the last address. writev(2)
+    /// returns `EINVAL` too.
     pub unsafe fn slices(self) -> io::Result<&'s [IoSlice<'s>]> {
         if are_objects(self.segments) {
             Ok(self.segments)
@@ -52,20 +57,23 @@ impl<'s> RawList<'s> {
 impl<'s> RawListMut<'s> {
     /// The list of the `count` entries at `iov`. A null `iov` with a `count` of 0 is an empty list.
     ///
-    /// The array is copied: a list is borrowed exclusively while it is read into, but a caller may share the array
-    /// between threads.
+    /// The array is copied, because a read needs an exclusive borrow of the list, and threads may share the
+    /// array.
     ///
     /// # Safety
     ///
-    /// The `count` entries at `iov`, if any, are aligned and can be read. As long as the result lives, the bytes of each
-    /// segment can be read and written, and no two segments overlap.
+    /// - The `count` entries at `iov` are aligned and can be read.
+    /// - While the result lives, the bytes of each segment can be read and written.
+    /// - No two segments overlap.
     ///
     /// # Errors
     ///
-    /// `EFAULT` if `iov` is null and `count` is not 0, or if a segment that is not empty has a null address; `EINVAL` if the
-    /// array or a segment has more than `isize::MAX` bytes; `ENOMEM` if there is no memory for the copy.
+    /// - `EFAULT` if `iov` is null and `count` is not 0, or if a segment that is not empty has a null
+    ///   address.
+    /// - `EINVAL` if the array or a segment has more than `isize::MAX` bytes.
+    /// - `ENOMEM` if there is no memory for the copy.
     pub unsafe fn new<'a>(iov: *const iovec, count: usize) -> io::Result<RawListMut<'a>> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees what `raw::list_mut` requires.
         unsafe { raw::list_mut(iov, count) }.map(|segments| RawListMut { segments })
     }
 

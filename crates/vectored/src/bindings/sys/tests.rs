@@ -14,8 +14,8 @@ use crate::testing::{any_limits, any_sizes};
 use crate::write::all::{resume_write, send_all_referenced, write_all};
 use crate::write::once::write_once;
 
-/// Entries at addresses that cannot be read: Miri reports a slice of such memory. The empty entries are at null, where
-/// test builds of the standard library also report a slice.
+/// Entries at addresses that cannot be read, because Miri and test builds of the standard library report a slice of
+/// unreadable memory.
 fn entries_of_nothing(sizes: &[usize]) -> Vec<iovec> {
     let mut at = 4096;
     let mut entry = |&iov_len: &usize| {
@@ -29,7 +29,8 @@ fn entries_of_nothing(sizes: &[usize]) -> Vec<iovec> {
     sizes.iter().map(&mut entry).collect()
 }
 
-/// A sink that keeps addresses. The numbers in `most` limit the bytes of the calls, in turn; 0 is `EAGAIN`.
+/// A sink that keeps addresses. Each number in `most` limits the bytes of one call; 0 makes the call fail
+/// with `EAGAIN`.
 struct AddressSink<'m> {
     most: std::iter::Cycle<std::slice::Iter<'m, usize>>,
     taken: Vec<usize>,
@@ -51,7 +52,6 @@ impl AddressSink<'_> {
     }
 }
 
-/// Sends [`entries_of_nothing`] by `send`, resumed after each error, and compares the addresses.
 fn check(
     sizes: &[usize],
     most: &[usize],
@@ -66,7 +66,7 @@ fn check(
         let start = entry.iov_base.addr();
         start..start + entry.iov_len
     });
-    // SAFETY: there are these entries, and the bytes are not read.
+    // SAFETY: the `iov.len()` entries exist, and the bytes of the segments are not read.
     let segments = unsafe { raw::list(iov.as_ptr(), iov.len()) }.unwrap();
     let mut sink = AddressSink {
         most: most.iter().cycle(),
@@ -184,9 +184,10 @@ fn a_segment_at_no_address_or_beyond_the_last_one_is_an_error() {
         vec![at_null],
         vec![EMPTY, at_null],
     ];
-    // Miri reads the memory in the kernel's place.
+    // Under Miri, this process reads the memory instead of the kernel, so the last two lists are left out.
     for iov in lists.into_iter().take(if cfg!(miri) { 3 } else { 5 }) {
-        // SAFETY: no byte of the list is read: this process copies no long segment, and the kernel refuses the addresses.
+        // SAFETY: this process copies no long segment, and the kernel refuses the addresses, so no byte is
+        // read.
         let list = unsafe { RawList::new(iov.as_ptr(), iov.len()) }.unwrap();
         // SAFETY: no segment is dereferenced.
         let slices = unsafe { list.slices() };
@@ -199,7 +200,7 @@ fn a_segment_at_no_address_or_beyond_the_last_one_is_an_error() {
                 "{code:?}"
             );
         }
-        // SAFETY: the list is refused.
+        // SAFETY: the list is refused before a byte is read.
         let refused = unsafe { RawListMut::new(iov.as_ptr(), iov.len()) };
         let code = refused.unwrap_err().raw_os_error();
         let is_null = iov.last().is_some_and(|entry| entry.iov_base.is_null());
@@ -222,7 +223,7 @@ fn an_array_that_cannot_be_is_refused() {
     assert_eq!(code(null(), 1), Some(libc::EFAULT));
     assert_eq!(code(null(), usize::MAX), Some(libc::EFAULT));
     assert_eq!(code(&EMPTY, usize::MAX), Some(libc::EINVAL));
-    // SAFETY: there is no entry.
+    // SAFETY: an empty list has no entry.
     let empty = unsafe { RawList::new(null(), 0) }.unwrap();
     assert!(empty.contains(SegmentCursor::new()) && !empty.contains(SegmentCursor::at(1, 0)));
 }
@@ -249,7 +250,7 @@ fn a_list_is_read_into_where_it_is() {
     assert_eq!(&bytes, b"123d56");
 
     let code = |entry: iovec| {
-        // SAFETY: the list is refused.
+        // SAFETY: the list is refused before a byte is read.
         let refused = unsafe { RawListMut::new(&entry, 1) };
         refused.unwrap_err().raw_os_error()
     };

@@ -18,57 +18,62 @@ use crate::sys::staging::StagingBuffer;
 use crate::write::all::send_all_referenced;
 use send_guard::{SendGuard, consistent_progress, write_zero, wrong_count};
 
-/// The capacity of [`GatherWriter::new`] and [`GatherWriter::copying`], in bytes. [`BufWriter`](io::BufWriter) has the
-/// same capacity.
-///
-/// Copying 8 KiB takes about as long as a system call. So for a slice that does not fit, a separate call pays, or nearly
-/// pays.
+/// [`BufWriter`](io::BufWriter) has the same capacity. Copying 8 KiB takes about as long as a system call, so a
+/// longer slice is sent by a call of its own.
 const CAPACITY_BYTES: usize = 8 * 1024;
 
-/// If a slice of up to this length does not fit the free part of the buffer, the staged bytes are written first, and
-/// then the slice is staged. Referencing the slice in a list would cost more than copying the slice. The length is
-/// `copy_below_bytes(2)` of the default model, as a test checks. The length is a constant, because a program may make a
-/// writer for a single line.
+/// A slice of up to this length is staged, even if the staged bytes must be written first to free the buffer.
+/// Referencing the slice in a list would cost more than copying the slice.
+///
+/// The length is `copy_below_bytes(2)` of the default model; a test checks that. A constant saves time in a
+/// program that makes a writer for a single line.
 const SMALL_BYTES: usize = 2700;
 
 /// A buffered writer like [`BufWriter`](io::BufWriter) that sends the buffer and a large slice in one call.
 ///
-/// A slice that fits the free part of the buffer is copied there (*staged*), and staged slices are written together. For
-/// a slice that does not fit, `BufWriter` makes a separate call, so that a header and a body become two packets.
+/// A slice that fits the free part of the buffer is copied there (*staged*), and staged slices are written
+/// together. For a slice that does not fit, `BufWriter` makes a separate call, so a header and a body become
+/// two packets.
 ///
-/// - [`new`](GatherWriter::new) takes an inner writer that implements [`VectoredWrite`] (a file, a pipe, a stream
-///   socket). The staged bytes and the slice go in one call, and the slice is not copied. If a slice of up to 2700
-///   bytes does not fit, the staged bytes are written first, and then the slice is staged, as in a `BufWriter`. So no
-///   sequence of `write`s takes more calls than with a `BufWriter` of the same capacity.
-/// - [`copying`](GatherWriter::copying) takes any [`Write`]: a `Stdout` (which has another buffer), a `Box<dyn Write>`,
-///   a TLS stream. Every byte goes through [`write`](Write::write), in the same calls as with `BufWriter`.
+/// - [`new`](GatherWriter::new) takes an inner writer that implements [`VectoredWrite`] (a file, a pipe, a
+///   stream socket). One call sends the staged bytes and the slice, and the slice is not copied. If a slice
+///   of up to 2700 bytes does not fit, the staged bytes are written first, and then the slice is staged. A
+///   `BufWriter` does the same with every slice that is shorter than its buffer. So no sequence of `write`s
+///   takes more calls than with a `BufWriter` of the same capacity.
+/// - [`copying`](GatherWriter::copying) takes any [`Write`]: a `Stdout` (which has another buffer), a
+///   `Box<dyn Write>`, a TLS stream. Every byte is passed to [`write`](Write::write), in the same calls as by
+///   `BufWriter`.
 ///
 /// # Guarantees
 ///
-/// The bytes arrive in the order in which they were written, each once.
+/// The bytes arrive in the order in which they were written, and each byte arrives only once.
 ///
-/// The bytes of one `write`, or of one list of [`write_vectored`](Write::write_vectored), go in one call if they fit
-/// the buffer. The kernel may end any call early: on a full disk, and on a non-blocking descriptor that is full. As
-/// with `BufWriter`, each piece of a [`write!`] is a separate `write`: format a line that must stay whole into a
-/// `String`.
+/// The bytes of one `write`, or of one list of [`write_vectored`](Write::write_vectored), are sent in one
+/// call if they fit the buffer. The kernel may end any call early: on a full disk, and on a non-blocking
+/// descriptor that is full. Each piece of a [`write!`] is a separate `write`, as with `BufWriter`. If a line
+/// must stay whole, format the line into a `String` first.
 ///
-/// An error loses nothing: staged bytes that were not written stay staged, and the next call begins with them. `write`
-/// fails only if it accepted no byte. If `write` accepted a part of its slice, it returns the length of the part, and
-/// the next call that would write returns the error. The error [`WouldBlock`](ErrorKind::WouldBlock) is never returned
-/// later: write the rest again. [`write_all`](Write::write_all) does not report how much of the slice was accepted.
+/// An error loses no byte: staged bytes that were not written stay staged, and the next call begins with
+/// them. `write` fails only if it accepted no byte. If `write` accepted a part of its slice, `write` returns
+/// the length of the part. The next call that would write returns the error.
+/// [`WouldBlock`](ErrorKind::WouldBlock) is not kept for the next call: write the rest of the slice again.
+/// [`write_all`](Write::write_all) does not report how much of the slice was accepted.
 ///
-/// If the inner writer panics, no byte of the present slice is staged, though a part of the slice may be written.
+/// If the inner writer panics, no byte of the slice is staged, but a part of the slice may already be
+/// written.
 ///
-/// # Dropping it
+/// # Dropping a writer
 ///
-/// Dropping the writer writes the staged bytes and ignores errors: call [`flush`](Write::flush) or
-/// [`into_inner`](GatherWriter::into_inner) first. On a full non-blocking descriptor, the bytes that the descriptor does
-/// not take at once are lost: repeat `flush` until it succeeds. If the last call of the inner writer panicked, nothing is
-/// written, since bytes might be written twice.
+/// Dropping the writer writes the staged bytes and ignores errors. To see the errors, call
+/// [`flush`](Write::flush) or [`into_inner`](GatherWriter::into_inner) before the drop. A full non-blocking
+/// descriptor does not take all bytes: repeat `flush` until it succeeds, because the drop loses the remaining
+/// bytes. If the last call of the inner writer panicked, the drop writes nothing, because some bytes might be
+/// written twice.
 ///
-/// After a fork(2), both processes hold the staged bytes and write them: flush before, or end the child by `_exit(2)`.
+/// After a fork(2), both processes hold the staged bytes, and both write them. Flush before the fork, or end
+/// the child by `_exit(2)`.
 ///
-/// The buffer is not wiped, neither after a write nor when it is freed: write no secret through it.
+/// Neither a write nor the drop wipes the buffer: write no secret through the writer.
 ///
 /// # Examples
 ///
@@ -92,22 +97,21 @@ const SMALL_BYTES: usize = 2700;
 /// # }
 /// ```
 pub struct GatherWriter<W> {
-    /// `None` only between `into_parts` and the drop of the rest.
+    /// `None` only between `into_parts` and the drop.
     inner: Option<W>,
     route: Route<W>,
-    /// The staged bytes. The buffer never grows beyond the capacity it was made with.
     staged: StagingBuffer,
     gather: Gather,
-    /// Always empty between calls: kept for its memory.
+    /// Always empty between calls. The field keeps the allocation.
     iovecs: Vec<IoSlice<'static>>,
-    /// The error of a call that had accepted a part of its slice. The next call returns this error. The error is unwind
-    /// safe, since it is only moved: a panic cannot leave the error half changed.
+    /// The error of a call that accepted a part of its slice, for the next call to return. `AssertUnwindSafe`
+    /// is sound, because the error is only moved: a panic cannot modify a part of the error.
     deferred: Option<AssertUnwindSafe<io::Error>>,
-    /// The inner writer was called and did not return.
+    /// True from the call of the inner writer until its return. After a panic, the flag stays true.
     panicked: bool,
 }
 
-/// How bytes reach the inner writer: function pointers, so that `GatherWriter<W>` is one type for both routes.
+/// How bytes reach the inner writer. Function pointers make `GatherWriter<W>` one type for both routes.
 enum Route<W> {
     Copies {
         write: fn(&mut W, &[u8]) -> io::Result<usize>,
@@ -120,36 +124,35 @@ type SendList<W> =
     fn(&mut W, &mut Gather, &[IoSlice<'_>], &mut SegmentCursor) -> Result<u64, TransferError>;
 
 impl<W: VectoredWrite> GatherWriter<W> {
-    /// A writer with a buffer of 8 KiB before an `inner` that gathers: staged bytes and a large slice go in
-    /// one call.
+    /// A writer with a buffer of 8 KiB. Staged bytes and a large slice are sent in one call.
     ///
     /// For an `inner` that does not implement [`VectoredWrite`], use [`copying`](GatherWriter::copying).
     pub fn new(inner: W) -> GatherWriter<W> {
         GatherWriter::with_capacity(CAPACITY_BYTES, inner)
     }
 
-    /// A writer like [`new`](GatherWriter::new), with a buffer of `capacity` bytes. A buffer of 0 bytes stages
-    /// nothing.
+    /// A writer like [`new`](GatherWriter::new), with a buffer of `capacity` bytes. A buffer of 0 bytes
+    /// stages nothing.
     ///
-    /// Every slice that fits the free part of the buffer is staged, however long it is. A large capacity pays where a
-    /// call is expensive, as on a file that is open with `O_DSYNC`.
+    /// Every slice that fits the free part of the buffer is staged, even a long slice. A large capacity pays
+    /// if a call is expensive, for example on a file that is open with `O_DSYNC`.
     pub fn with_capacity(capacity: usize, inner: W) -> GatherWriter<W> {
         GatherWriter::build(inner, Route::VectoredWrite(W::resume_write), capacity)
     }
 }
 
 impl<W: Write> GatherWriter<W> {
-    /// A writer with a buffer of 8 KiB before any `inner`. It makes the same calls of [`inner.write`](Write::write) as
-    /// a [`BufWriter`](io::BufWriter).
+    /// A writer with a buffer of 8 KiB and any `inner`. The calls of [`inner.write`](Write::write) are the
+    /// calls that a [`BufWriter`](io::BufWriter) makes.
     ///
-    /// Use it instead of `BufWriter` in a program that also makes gathering writers, so that both kinds have one type.
-    /// It also stages a list ([`write_vectored`](Write::write_vectored)) whole if the list fits.
+    /// Use `copying` instead of a `BufWriter` in a program that also makes gathering writers, so that both
+    /// writers have one type. A list ([`write_vectored`](Write::write_vectored)) that fits is staged whole.
     pub fn copying(inner: W) -> GatherWriter<W> {
         GatherWriter::copying_with_capacity(CAPACITY_BYTES, inner)
     }
 
-    /// A writer like [`copying`](GatherWriter::copying), with a buffer of `capacity` bytes. A buffer of 0 bytes
-    /// stages nothing.
+    /// A writer like [`copying`](GatherWriter::copying), with a buffer of `capacity` bytes. A buffer of 0
+    /// bytes stages nothing.
     pub fn copying_with_capacity(capacity: usize, inner: W) -> GatherWriter<W> {
         let route = Route::Copies {
             write: W::write,
@@ -161,7 +164,7 @@ impl<W: Write> GatherWriter<W> {
 
 impl<W> GatherWriter<W> {
     fn build(inner: W, route: Route<W>, capacity: usize) -> GatherWriter<W> {
-        // The `Gather` splits neither the staged bytes nor a list that fits the buffer.
+        // With this limit, the `Gather` splits neither the staged bytes nor a list that fits the buffer.
         let enlarge = |costs: &mut CostModel| {
             costs.staging_bytes = costs.staging_bytes.max(capacity.saturating_mul(2));
         };
@@ -182,13 +185,14 @@ impl<W> GatherWriter<W> {
         self.inner.as_ref().expect(INNER_IS_PRESENT)
     }
 
-    /// The inner writer, mutably. Bytes written to it directly arrive before the staged bytes: flush first.
+    /// The inner writer, mutably. Flush before you write to the inner writer directly: the staged bytes would
+    /// arrive later.
     #[must_use]
     pub fn get_mut(&mut self) -> &mut W {
         self.inner.as_mut().expect(INNER_IS_PRESENT)
     }
 
-    /// The staged bytes: accepted, and not yet written.
+    /// The staged bytes, which are accepted and not yet written.
     #[must_use]
     pub fn buffer(&self) -> &[u8] {
         &self.staged
@@ -200,10 +204,10 @@ impl<W> GatherWriter<W> {
         self.staged.capacity()
     }
 
-    /// Accepts all of `segments` in order, and returns the number of bytes. A list that fits the buffer is staged
-    /// whole.
+    /// Accepts all of `segments` in order, and returns the number of bytes. A list that fits the buffer is
+    /// staged whole.
     ///
-    /// It repeats [`write_vectored`](Write::write_vectored), as [`write_all`](Write::write_all) repeats `write`.
+    /// The method repeats [`write_vectored`](Write::write_vectored) until the list is accepted.
     pub fn write_all_vectored(&mut self, segments: &[IoSlice<'_>]) -> Result<u64, TransferError> {
         let (cursor, limits) = (&mut SegmentCursor::new(), UNLIMITED);
         send_all_referenced(
@@ -215,12 +219,12 @@ impl<W> GatherWriter<W> {
         )
     }
 
-    /// Writes the staged bytes and returns the inner writer, without flushing the inner writer.
+    /// Writes the staged bytes and returns the inner writer. Does not flush the inner writer.
     ///
     /// # Errors
     ///
-    /// The error of the write, or an unreported error of an earlier call. The error carries this writer, so that no
-    /// staged byte is lost.
+    /// The error of the write, or an unreported error of an earlier call. The returned error contains this
+    /// writer and the staged bytes that were not written.
     pub fn into_inner(mut self) -> Result<W, IntoInnerError<GatherWriter<W>>> {
         match self.write_staged() {
             Ok(()) => Ok(self.into_parts().0),
@@ -237,21 +241,16 @@ impl<W> GatherWriter<W> {
         (self.inner.take().expect(INNER_IS_PRESENT), staged)
     }
 
-    /// Whether a slice of `bytes` is to be staged now.
-    ///
-    /// A slice that would fill the whole empty buffer is not staged: copying it would spare no call.
+    /// A slice that would fill the whole empty buffer is not staged, because copying it would save no call.
     fn should_stage(&self, bytes: usize) -> bool {
         bytes <= self.staged.free_bytes() && bytes < self.capacity()
     }
 
-    /// Whether a slice of `bytes` that does not fit the free part is to be staged after the staged bytes are
-    /// written.
     fn should_stage_after_send(&self, bytes: usize) -> bool {
         let is_small = bytes <= SMALL_BYTES || matches!(self.route, Route::Copies { .. });
         is_small && bytes < self.capacity()
     }
 
-    /// Whether a list of `bytes` that does not fit the free part is to be staged after the staged bytes are written.
     fn should_stage_list_after_send(&self, segments: &[IoSlice<'_>], bytes: usize) -> bool {
         let goes_in_one_call = match self.route {
             Route::Copies { .. } => false,
@@ -263,7 +262,7 @@ impl<W> GatherWriter<W> {
         self.should_stage_after_send(bytes) || (bytes <= self.capacity() && !goes_in_one_call)
     }
 
-    /// `write` of a slice that the fast path does not stage. Not inlined, so that the fast path can be inlined.
+    /// Not inlined, so that the compiler can inline the fast path, which stages a slice that fits.
     #[cold]
     #[inline(never)]
     fn write_cold(&mut self, slice: &[u8]) -> io::Result<usize> {
@@ -275,7 +274,7 @@ impl<W> GatherWriter<W> {
             if !self.should_stage_after_send(slice.len()) {
                 return self.write_unstaged(slice);
             }
-            // Filling the free part first would split the slice, which may be a record of a log.
+            // If `push` filled the free part first, a slice, for example a record of a log, would be split.
             self.send_staged()?;
         }
         self.staged.push(slice);
@@ -308,9 +307,7 @@ impl<W> GatherWriter<W> {
         }
     }
 
-    /// Writes the first segment, and stages the segments after it that fit.
-    ///
-    /// Makes no call after a segment was accepted, since that call might fail or panic.
+    /// After a segment is accepted, no call follows: that call might fail or panic.
     fn write_first_and_stage(&mut self, segments: &[IoSlice<'_>]) -> io::Result<usize> {
         let mut segments = segments.iter().filter(|segment| !segment.is_empty());
         let Some(first) = segments.next() else {
@@ -329,13 +326,12 @@ impl<W> GatherWriter<W> {
         Ok(accepted)
     }
 
-    /// Returns the deferred error if there is one; otherwise writes the staged bytes.
     fn write_staged(&mut self) -> io::Result<()> {
         self.return_deferred()?;
         self.send_staged()
     }
 
-    /// Writes the staged bytes, whether or not an error is deferred.
+    /// Also writes if an error is deferred.
     fn send_staged(&mut self) -> io::Result<()> {
         match self.send(&[]) {
             (_, None) => Ok(()),
@@ -343,11 +339,9 @@ impl<W> GatherWriter<W> {
         }
     }
 
-    /// Writes the staged bytes and `segments` after them.
-    ///
-    /// Returns the number of bytes of `segments` that were written, and the error that stopped the write, if any.
+    /// Returns how many bytes of `segments` were written, and the error that stopped the write.
     fn send(&mut self, segments: &[IoSlice<'_>]) -> (u64, Option<io::Error>) {
-        // Empty segments are skipped: a cursor after an empty segment would look as if bytes of the list had been sent.
+        // A cursor after an empty segment would mean that bytes of the list were sent.
         let empty = segments.iter().take_while(|segment| segment.is_empty());
         let segments = &segments[empty.count()..];
         if self.staged.is_empty() && segments.is_empty() {
@@ -379,7 +373,8 @@ impl<W> GatherWriter<W> {
                 match sent {
                     Some((bytes, error)) => (bytes.saturating_sub(staged_bytes), error),
                     None => {
-                        // The number of written bytes is unknown. Dropping the staged bytes prevents writing them twice.
+                        // The number of written bytes is unknown, so the staged bytes are dropped: no byte must be
+                        // written twice.
                         sending.cursor = SegmentCursor::at(1, 0);
                         (0, Some(wrong_count()))
                     }
@@ -391,15 +386,14 @@ impl<W> GatherWriter<W> {
         (accepted, error)
     }
 
-    /// The result of `write`: the error if no byte was accepted; otherwise the number of bytes, and the error is
-    /// deferred.
+    /// If some bytes were accepted, the error is deferred to the next call.
     fn accepted_or_error(&mut self, accepted: u64, error: Option<io::Error>) -> io::Result<usize> {
         match error {
             Some(error) if accepted == 0 => return Err(error),
             Some(error) if !is_transient(&error) => self.deferred = Some(AssertUnwindSafe(error)),
             _ => {}
         }
-        // A list that holds the same slice many times can have more than `usize::MAX` bytes.
+        // A list that contains a slice many times can have more than `usize::MAX` bytes.
         Ok(usize::try_from(accepted).unwrap_or(usize::MAX))
     }
 
@@ -410,12 +404,12 @@ impl<W> GatherWriter<W> {
     }
 }
 
-/// Whether a new attempt would meet the error again if its cause persists, so that the error need not be deferred.
+/// A transient error need not be deferred: the next attempt meets the error again if the cause persists.
 fn is_transient(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }
 
-/// No limits: [`Write::write_vectored`] cuts a list.
+/// [`Write::write_vectored`] splits a long list, so `write_all_vectored` needs no limits.
 const UNLIMITED: Limits = Limits {
     segments: usize::MAX,
     bytes: usize::MAX,
@@ -462,7 +456,8 @@ impl<W> Write for GatherWriter<W> {
         Ok(bytes)
     }
 
-    /// Writes the staged bytes, and flushes the inner writer unless it gathers ([`VectoredWrite`] has no buffer).
+    /// Writes the staged bytes, and flushes an inner writer of [`copying`](GatherWriter::copying). A
+    /// [`VectoredWrite`] has no buffer to flush.
     fn flush(&mut self) -> io::Result<()> {
         self.write_staged()?;
         match self.route {
@@ -472,8 +467,8 @@ impl<W> Write for GatherWriter<W> {
     }
 }
 
-/// Repeats `write` until nothing is left. With [`Route::Copies`], if a slice does not fit the buffer, its rest is not
-/// staged after a short call. A `BufWriter` does the same.
+/// With [`Route::Copies`], the rest of a long slice is not staged after a short call. A `BufWriter` does not stage
+/// that rest either.
 #[cold]
 #[inline(never)]
 fn write_all_cold<W>(writer: &mut GatherWriter<W>, mut slice: &[u8]) -> io::Result<()> {
@@ -494,7 +489,7 @@ fn write_all_cold<W>(writer: &mut GatherWriter<W>, mut slice: &[u8]) -> io::Resu
 }
 
 impl<W: Seek> Seek for GatherWriter<W> {
-    /// Writes the staged bytes at the old position, then moves.
+    /// Writes the staged bytes at the old position, and then changes the position.
     fn seek(&mut self, position: SeekFrom) -> io::Result<u64> {
         self.write_staged()?;
         self.get_mut().seek(position)
@@ -511,7 +506,7 @@ impl<W> Drop for GatherWriter<W> {
 }
 
 impl<W: fmt::Debug> fmt::Debug for GatherWriter<W> {
-    /// Shows the number of staged bytes and not the bytes, which may be secret.
+    /// Shows the number of staged bytes. The bytes may be secret, so the output does not contain them.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("GatherWriter")
             .field("inner", self.get_ref())

@@ -1,4 +1,4 @@
-//! The bookkeeping of one send. It stays right even if the inner writer panics.
+//! The progress of one send, which stays correct if the inner writer panics.
 
 use std::io::{self, ErrorKind, IoSlice};
 
@@ -6,10 +6,10 @@ use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
 use crate::sys::staging::StagingBuffer;
 
-/// Dropping the guard, even during a panic, removes the sent bytes from the staging buffer.
+/// The drop of the guard removes the sent bytes from the staging buffer, also during a panic.
 pub(super) struct SendGuard<'s> {
     pub(super) staged: &'s mut StagingBuffer,
-    /// The position in the list whose first segment is the staged bytes.
+    /// The position in the list that is sent. The first segment of the list is the staged bytes.
     pub(super) cursor: SegmentCursor,
 }
 
@@ -21,7 +21,7 @@ impl SendGuard<'_> {
         }
     }
 
-    /// Writes all staged bytes by `write`, and returns the error that stopped it, if any.
+    /// Returns the error that stopped the write, if any.
     pub(super) fn write_staged(
         &mut self,
         mut write: impl FnMut(&[u8]) -> io::Result<usize>,
@@ -51,9 +51,8 @@ impl Drop for SendGuard<'_> {
     }
 }
 
-/// The bytes of `list` that were written and the error that stopped the transfer, if one did.
-///
-/// `None` if `result` and `cursor` contradict each other or the list.
+/// The number of bytes of `list` that were written, and the error that stopped the transfer. `None` if `result` and
+/// `cursor` contradict each other or the list.
 pub(super) fn consistent_progress(
     list: &[IoSlice<'_>],
     cursor: SegmentCursor,

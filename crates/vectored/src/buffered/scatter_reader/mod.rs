@@ -12,28 +12,29 @@ use crate::transfer::read_plan::{copy_out, plan_read};
 
 const DEFAULT_CAPACITY_BYTES: usize = 8 * 1024;
 
-/// A buffered reader that fills lists: large segments directly, small segments from bytes that were read ahead.
+/// A buffered reader that fills lists. Large segments are filled directly, small segments from bytes that
+/// were read ahead.
 ///
-/// It reads ahead into its buffer, as a [`BufReader`](std::io::BufReader) does, and serves small records from the
-/// buffer. If the rest of a list is at least as long as the buffer, one [`read_vectored`](Read::read_vectored) of the
-/// inner reader fills that rest and, after it, the buffer. So a large payload is read straight to its place, and the
-/// next header comes in the same call.
+/// The reader reads ahead into its buffer, like a [`BufReader`](std::io::BufReader), and fills small records
+/// from the buffer. If the rest of a list is at least as long as the buffer, one
+/// [`read_vectored`](Read::read_vectored) of the inner reader fills the rest of the list, and then the
+/// buffer. So a large payload is read directly into its segment, and the same call reads the next header.
 ///
 /// [`buffer`](ScatterReader::buffer) shows the bytes that were read ahead, and
-/// [`into_parts`](ScatterReader::into_parts) returns them; dropping the reader loses them. With a capacity of 0
-/// nothing is read ahead.
+/// [`into_parts`](ScatterReader::into_parts) returns them. Dropping the reader loses these bytes. With a
+/// capacity of 0, nothing is read ahead.
 ///
-/// The buffer is not aligned: for a file that is open with `O_DIRECT`, use a [`Scatter`](crate::Scatter). The inner
-/// reader must be a stream of bytes ([details](crate::write_once#messages)), and should fill several buffers in one
-/// call. [The first page](crate#headers-and-payloads-read) has an example.
+/// The buffer is not aligned: for a file that is open with `O_DIRECT`, use a [`Scatter`](crate::Scatter). The
+/// inner reader must be a stream of bytes ([details](crate::write_once#messages)), and should fill several
+/// buffers in one call. [The first page](crate#headers-and-payloads-read) has an example.
 pub struct ScatterReader<R> {
     inner: R,
-    /// The length of the buffer is the capacity and never changes.
+    /// The length of the buffer is the capacity.
     buffer: Box<[u8]>,
     /// The bytes that were read ahead are `buffer[start..end]`.
     start: usize,
     end: usize,
-    /// Always empty between calls: kept for its memory.
+    /// Always empty between calls. The field keeps the allocation.
     iovecs: Vec<IoSliceMut<'static>>,
 }
 
@@ -62,7 +63,7 @@ impl<R> ScatterReader<R> {
         &self.inner
     }
 
-    /// The inner reader, mutably. Reading from it directly skips the bytes that were read ahead.
+    /// The inner reader, mutably. A direct read from the inner reader skips the bytes that were read ahead.
     #[must_use]
     pub fn get_mut(&mut self) -> &mut R {
         &mut self.inner
@@ -74,7 +75,7 @@ impl<R> ScatterReader<R> {
         &self.buffer[self.start..self.end]
     }
 
-    /// The size of the buffer: how many bytes are read ahead at most.
+    /// The size of the buffer in bytes, which limits how much is read ahead.
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.buffer.len()
@@ -100,24 +101,25 @@ impl<R> ScatterReader<R> {
 }
 
 impl<R: Read> ScatterReader<R> {
-    /// Reads into all of `segments` in order until they are full, and returns the number of bytes.
+    /// Reads into `segments` in order until all segments are full, and returns the number of bytes.
     ///
     /// Each call of the inner reader gets at most [`iov_max`](crate::limits::iov_max) buffers and
-    /// [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES). A list without bytes makes no call.
+    /// [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES) bytes. A list without bytes makes no call.
     ///
     /// # Errors
     ///
-    /// The first error other than `Interrupted`, with the number of bytes of the list that were filled before the
-    /// error:
+    /// The first error other than `Interrupted`, with the number of bytes of the list that were filled before
+    /// the error:
     ///
-    /// - [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) if the stream ends before the list is full; if no byte was
-    ///   transferred, the stream ended between two lists;
-    /// - [`WouldBlock`](io::ErrorKind::WouldBlock) from a non-blocking reader:
-    ///   [`resume_read`](ScatterReader::resume_read) can resume;
-    /// - [`InvalidData`](io::ErrorKind::InvalidData) if the inner reader reports more bytes than it was asked for;
-    /// - any error of the inner reader.
+    /// - [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) if the stream ends before the list is full. If no
+    ///   byte was transferred, the stream ended between two lists.
+    /// - [`WouldBlock`](io::ErrorKind::WouldBlock) from a non-blocking reader.
+    ///   [`resume_read`](ScatterReader::resume_read) can resume.
+    /// - [`InvalidData`](io::ErrorKind::InvalidData) if the inner reader reports more bytes than the call
+    ///   asked for.
+    /// - Any error of the inner reader.
     ///
-    /// The bytes that were read ahead are kept, so the reader can be used after an error.
+    /// The bytes that were read ahead stay in the buffer, so the reader can be used after an error.
     pub fn read_exact_vectored(
         &mut self,
         segments: &mut [IoSliceMut<'_>],
@@ -125,10 +127,11 @@ impl<R: Read> ScatterReader<R> {
         self.resume_read(segments, &mut SegmentCursor::new())
     }
 
-    /// Reads into `segments` from `cursor` on until they are full, and advances the cursor.
+    /// Reads into `segments` from `cursor` on until the segments are full, and advances the cursor.
     ///
-    /// Returns the number of bytes of this call. After [`WouldBlock`](io::ErrorKind::WouldBlock), call the method again
-    /// with the same list and cursor, like the function [`resume_read`](crate::resume_read).
+    /// Returns how many bytes this call read. After [`WouldBlock`](io::ErrorKind::WouldBlock), call the
+    /// method again with the same list and cursor. The function [`resume_read`](crate::resume_read) does the
+    /// same without a buffer.
     pub fn resume_read(
         &mut self,
         segments: &mut [IoSliceMut<'_>],
@@ -137,7 +140,8 @@ impl<R: Read> ScatterReader<R> {
         self.receive_all(segments, cursor, Limits::default(), AtEof::Fail)
     }
 
-    /// Reads into `segments` in order until they are full or the stream ends, and returns the number of bytes read.
+    /// Reads into `segments` in order until the segments are full or the stream ends, and returns the number
+    /// of bytes.
     pub fn read_up_to_eof(
         &mut self,
         segments: &mut [IoSliceMut<'_>],
@@ -154,7 +158,6 @@ impl<R: Read> ScatterReader<R> {
         at_eof: AtEof,
     ) -> Result<u64, TransferError> {
         let mut transferred = self.copy_buffered(segments, cursor) as u64;
-        // The buffer is empty before each call: a call fills the list first, and then the buffer.
         while !cursor.is_at_end(segments) {
             let read = if cursor.remaining_bytes(segments) < self.buffer.len() as u64 {
                 self.refill().map(|_| self.copy_buffered(segments, cursor))
@@ -173,8 +176,8 @@ impl<R: Read> ScatterReader<R> {
         Ok(transferred)
     }
 
-    /// Fills the rest of the list and, after it, the empty buffer by one call. Returns the number of bytes that went
-    /// into the list.
+    /// Fills the rest of the list and then the empty buffer by one call. Returns the number of bytes in the
+    /// list.
     fn read_directly(
         &mut self,
         segments: &mut [IoSliceMut<'_>],
@@ -185,7 +188,7 @@ impl<R: Read> ScatterReader<R> {
         let Some(plan) = plan_read(segments, *cursor, rules, 0, &mut Vec::new()) else {
             return Ok(0);
         };
-        // Reads ahead only if this call can reach the end of the list and has an entry left.
+        // The call reads ahead only if it can reach the end of the list, and if its array has a free entry.
         let ahead = if plan.end.is_at_end(segments) && plan.entries < limits.segments {
             self.buffer.len().min(limits.bytes - plan.bytes)
         } else {
@@ -213,7 +216,7 @@ impl<R: Read> ScatterReader<R> {
     }
 }
 
-/// Rejects a count of more bytes than were asked for: the inner reader may be any code.
+/// A safe `Read` may return a wrong count.
 fn check_count(read: usize, asked: usize) -> io::Result<usize> {
     if read > asked {
         return Err(io::Error::new(
@@ -225,8 +228,9 @@ fn check_count(read: usize, asked: usize) -> io::Result<usize> {
 }
 
 impl<R: Read> Read for ScatterReader<R> {
-    /// Reads from the buffer if it holds bytes. Otherwise makes one call of the inner reader: straight into `buf` if
-    /// `buf` is at least as long as the buffer, else into the buffer.
+    /// If the buffer contains bytes, reads from the buffer. If the buffer is empty, makes one call of the
+    /// inner reader: into `buf` if `buf` is at least as long as the buffer, or into the buffer if `buf` is
+    /// shorter.
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         self.read_vectored(&mut [IoSliceMut::new(buf)])
     }
@@ -245,7 +249,8 @@ impl<R: Read> Read for ScatterReader<R> {
     }
 }
 
-/// With a capacity of 0, [`fill_buf`](BufRead::fill_buf) panics: its empty result would mean the end of the file.
+/// With a capacity of 0, [`fill_buf`](BufRead::fill_buf) panics, because an empty result would mean the end
+/// of the file.
 impl<R: Read> BufRead for ScatterReader<R> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         if self.start == self.end {
@@ -254,7 +259,7 @@ impl<R: Read> BufRead for ScatterReader<R> {
                 "fill_buf needs a ScatterReader with a capacity above 0"
             );
             (self.start, self.end) = (0, 0);
-            // `Interrupted` is returned to the caller, as by `BufReader`.
+            // `Interrupted` is returned to the caller; `BufReader` returns it too.
             self.end = check_count(self.inner.read(&mut self.buffer)?, self.buffer.len())?;
         }
         Ok(self.buffer())
@@ -266,7 +271,7 @@ impl<R: Read> BufRead for ScatterReader<R> {
 }
 
 impl<R: fmt::Debug> fmt::Debug for ScatterReader<R> {
-    /// Shows the number of buffered bytes and not the bytes, which may be secret.
+    /// Shows the number of buffered bytes. The bytes may be secret, so the output does not contain them.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ScatterReader")
             .field("inner", &self.inner)

@@ -5,7 +5,8 @@ use crate::testing::{Answer, any_limits, any_script, any_sizes, payload};
 use proptest::prelude::*;
 use std::io::ErrorKind;
 
-/// A scripted source as a reader. A call fills several buffers or, like the default of the trait, one buffer.
+/// A scripted source as a reader. If `scatters` is false, a call fills only one buffer, like the default of
+/// `Read`.
 struct Inner {
     source: ScriptedSource,
     scatters: bool,
@@ -34,8 +35,8 @@ struct Case<'c> {
     at_eof: AtEof,
 }
 
-/// Reads several lists one after another, resuming after every error and end of file. The bytes left in the buffer and the
-/// source must then be the bytes that follow the lists.
+/// Resumes after every error and end of file. The bytes after the lists must then be in the buffer or in the
+/// source.
 fn check(case: &Case<'_>) {
     const BEYOND: usize = 300;
     let sizes = case.lists.concat();
@@ -43,7 +44,7 @@ fn check(case: &Case<'_>) {
     let data = payload(&[total + BEYOND]).concat();
     let limits = Limits {
         segments: case.limits.segments,
-        // A refill asks for the whole capacity whatever the limits are. Real limits are far above the capacity.
+        // A refill asks for the whole capacity, even above the limits. Real limits are far above the capacity.
         bytes: case.limits.bytes.max(case.capacity),
     };
     let inner = Inner {
@@ -163,7 +164,7 @@ fn it_reads_as_any_buffered_reader_does() {
         let mut line = String::new();
         reader.read_line(&mut line).unwrap();
         assert_eq!(line, " line\n");
-        // The list has 13 bytes, more than the capacity of 12. With that capacity, one byte is left in the buffer.
+        // The list has 13 bytes. With a capacity of 12, one byte stays in the buffer.
         let (mut some, mut more) = ([0; 2], [0; 11]);
         let mut bufs = [IoSliceMut::new(&mut some), IoSliceMut::new(&mut more)];
         let bytes = reader.read_vectored(&mut bufs).unwrap();

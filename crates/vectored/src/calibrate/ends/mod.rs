@@ -1,4 +1,4 @@
-//! Opens what a calibration writes to, and the other end of a stream.
+//! Opens the file or the two ends of the stream that a calibration writes to.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -15,13 +15,13 @@ pub(super) use system::{pipe, unix_pair, unnamed_file};
 
 pub(super) type Ends = (Box<dyn AsDescriptor>, Box<dyn Read>);
 
-/// The two ends of a TCP connection. The writing end does not block.
+/// The writing end of the TCP connection does not block.
 pub(super) fn tcp_pair() -> io::Result<Ends> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let writer = TcpStream::connect(listener.local_addr()?)?;
     loop {
         let (reader, from) = listener.accept()?;
-        // Any process on this machine may connect: skips the connections of other processes.
+        // Any process on this machine may connect.
         if from == writer.local_addr()? {
             writer.set_nodelay(true)?;
             writer.set_nonblocking(true)?;

@@ -1,4 +1,4 @@
-//! Unix: pipes, Unix sockets and files without a name.
+//! Opens pipes, Unix sockets and unnamed files on Unix.
 
 use std::fs::File;
 use std::io;
@@ -10,7 +10,8 @@ use rustix::io::Errno;
 
 use super::Ends;
 
-/// A pipe can be as small as a page. A blocking write that does not fit would wait forever, so the writer does not block.
+/// The writer does not block. A pipe can be as small as a page, and a blocking write that does not fit would wait
+/// forever.
 pub(in crate::calibrate) fn pipe() -> io::Result<Ends> {
     #[cfg(not(target_vendor = "apple"))]
     let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
@@ -31,14 +32,14 @@ pub(in crate::calibrate) fn unix_pair() -> io::Result<Ends> {
     Ok((Box::new(writer), Box::new(reader)))
 }
 
-/// Opens an unnamed file: by `O_TMPFILE` (Linux 3.11) if the file system supports this flag. Otherwise creates a file
-/// and removes its name at once.
+/// Opens an unnamed file by `O_TMPFILE` (Linux 3.11). If the file system does not support this flag, creates a
+/// file and removes its name at once.
 pub(in crate::calibrate) fn unnamed_file(directory: &Path) -> io::Result<File> {
     let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::EXCL;
     let mode = Mode::RUSR | Mode::WUSR;
     #[cfg(target_os = "linux")]
     match rustix::fs::open(directory, flags | OFlags::TMPFILE, mode) {
-        // EISDIR and EINVAL: a kernel that does not know the flag.
+        // A kernel that does not know `O_TMPFILE` returns EISDIR or EINVAL (open(2)).
         Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {}
         outcome => return Ok(outcome?.into()),
     }

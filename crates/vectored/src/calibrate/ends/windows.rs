@@ -1,4 +1,4 @@
-//! Windows: files that are deleted when they are closed.
+//! Opens files on Windows that are deleted when they are closed.
 
 use std::fs::File;
 use std::io;
@@ -9,7 +9,7 @@ use windows_sys::Win32::Storage::FileSystem::FILE_FLAG_DELETE_ON_CLOSE;
 
 use super::Ends;
 
-/// A calibration needs a pipe that does not block, and Windows has no such pipe.
+/// Returns an error, because a calibration needs a non-blocking pipe, which Windows does not have.
 pub(in crate::calibrate) fn pipe() -> io::Result<Ends> {
     Err(unsupported(
         "a pipe of Windows blocks: use CostModel::for_target(TargetKind::Pipe)",
@@ -26,7 +26,8 @@ fn unsupported(message: &str) -> io::Error {
     io::Error::new(io::ErrorKind::Unsupported, message)
 }
 
-/// Opens a new file that no other process can open, and that is deleted when it is closed, however the process ends.
+/// Opens a new file that no other process can open. Windows deletes the file when it is closed, even if the
+/// process is killed.
 pub(in crate::calibrate) fn unnamed_file(directory: &Path) -> io::Result<File> {
     for attempt in 0_u64.. {
         let name = format!(".vectored-calibration-{}-{attempt}", std::process::id());

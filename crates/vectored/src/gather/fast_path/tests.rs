@@ -1,4 +1,4 @@
-//! The one call that a list takes, or the segments at its start that are staged.
+//! Tests of the single call that a list takes, and of the segments that are staged without a call.
 
 use super::*;
 use crate::cost::thresholds::CopyThresholds;
@@ -54,7 +54,6 @@ fn lists_that_fit_pages_have_a_threshold_of_their_own() {
     }
 }
 
-/// The call of a list that goes as it is, and whose segments lie apart.
 fn listed(bytes: usize) -> SingleCall {
     SingleCall::List(ListScan {
         bytes,
@@ -62,7 +61,7 @@ fn listed(bytes: usize) -> SingleCall {
     })
 }
 
-/// The call that takes a list of these pieces of a memory of 60 bytes, or the number of segments that are staged.
+/// Each piece is a range of a memory of 60 bytes.
 fn prepared(copy_below_bytes: u32, pieces: &[(usize, usize)]) -> Result<SingleCall, usize> {
     prepared_by(CopyThresholds::everywhere(copy_below_bytes), pieces)
 }
@@ -87,7 +86,7 @@ fn prepared_by(
         .collect();
     let prepared = fast_path.prepare(&segments);
     if let Ok(call) = prepared {
-        // Whatever the form of the call is, its entries are the list.
+        // In every form of the call, its entries are the bytes of the list.
         let entries = fast_path.with_entries(call, &segments, joined);
         assert!(entries == joined(&segments));
         assert_eq!(entries.len(), fast_path.bytes_of(call));
@@ -119,8 +118,8 @@ fn a_list_is_one_call_staged_or_as_it_is_or_behind_a_staged_run() {
     let header_and_body = [(0, 9), (10, 12), (13, 30)];
     assert_eq!(shorter_lists(9, &header_and_body), staged);
     assert_eq!(shorter_lists(8, &header_and_body), prefix(2, 28));
-    // The rest is copied up to 3 × 12 bytes. The threshold of three segments is 12: between 17 for two segments and 9 for
-    // four.
+    // The threshold of three segments is interpolated to 12, between 17 for two segments and 9 for four. So the
+    // rest is copied up to 3 × 12 bytes.
     let two_bodies = |bytes: usize| [(0, 9), (10, 12), (13, 13 + bytes), (13, 32)];
     assert_eq!(shorter_lists(17, &two_bodies(17)), staged);
     assert_eq!(shorter_lists(17, &two_bodies(18)), prefix(2, 48));
@@ -131,24 +130,24 @@ fn a_list_is_one_call_staged_or_as_it_is_or_behind_a_staged_run() {
 
 #[test]
 fn other_lists_are_left_to_a_plan_with_a_run_at_their_start_staged() {
-    // A second run.
+    // The first lists have a second run.
     let runs = [(0, 3), (4, 14), (20, 23), (24, 27)];
     assert_eq!(prepared(9, &runs), Err(0));
     assert_eq!(prepared(9, &[(0, 10), (11, 12), (13, 15)]), Err(0));
     let two_runs = [(0, 3), (4, 7), (10, 50), (52, 55), (57, 60)];
     assert_eq!(prepared(9, &two_runs), Err(2));
-    // An empty segment, and no byte at all.
+    // The first list has an empty segment, the next two lists have no byte.
     assert_eq!(prepared(9, &[(0, 10), (11, 11), (13, 25)]), Err(0));
     assert_eq!(prepared(9, &[(0, 0), (1, 1)]), Err(0));
     assert_eq!(prepared(9, &[]), Err(0));
-    // More segments or bytes than a call takes.
+    // The lists have more segments or bytes than a call takes.
     assert_eq!(prepared(9, &[(0, 10); 5]), Err(0));
     assert_eq!(prepared(9, &[(0, 40), (41, 52)]), Err(0));
     let mut thresholds = CopyThresholds::everywhere(9);
     thresholds.set(2, Some(45)).unwrap();
     let body = [(0, 9), (10, 12), (13, 53)];
     assert_eq!(prepared_by(thresholds, &body), Err(2));
-    // The staging buffer is no longer than a call may be.
+    // The staging buffer is not larger than a call.
     assert_eq!(prepared(40, &[(0, 39), (40, 55)]), Err(1));
     assert_eq!(prepared(60, &[(0, 55), (56, 57)]), Err(0));
 }
@@ -169,7 +168,7 @@ fn a_list_that_is_one_piece_of_memory_goes_as_it_is() {
     );
     assert_eq!(prepared(9, &[(0, 5), (5, 9), (10, 50)]), prefix(2, 49));
     assert_eq!(prepared(9, &[(0, 5), (5, 9), (9, 51)]), Err(2));
-    // Small segments, and more than a call takes: they are staged.
+    // The small segments are more than a call takes, so they are staged.
     let five = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)];
     assert_eq!(prepared(9, &five), Ok(SingleCall::Staged));
 }

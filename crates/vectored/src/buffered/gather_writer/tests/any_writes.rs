@@ -1,4 +1,4 @@
-//! Random writes: nothing is lost, no slice is split, and no more calls are made than by `BufWriter`.
+//! Random writes lose no byte, split no slice, and take no more calls than with `BufWriter`.
 
 use std::io::{self, Write};
 
@@ -8,7 +8,7 @@ use super::{Model, Shared, Step, any_steps, any_writer, make, reportable};
 use crate::GatherWriter;
 use crate::testing::{any_script, list, payload};
 
-/// The byte range of each record that was handed over in one call.
+/// The range of the bytes that each step passes to the writer.
 fn records_of(steps: &[Step]) -> Vec<(usize, usize)> {
     let mut end = 0;
     let records = steps.iter().map(|step| {
@@ -96,7 +96,7 @@ proptest! {
     fn a_writer_that_copies_makes_the_calls_of_a_buf_writer(
         steps in any_steps(), script in any_script(), capacity in 1..100_usize
     ) {
-        // The two writers treat lists differently.
+        // Steps with lists are left out, because a `BufWriter` does not stage a list like a `GatherWriter`.
         let steps = steps.iter().filter(|step| !matches!(step, Step::Vectored(_) | Step::AllVectored(_)));
         let (ours, theirs) = (Shared::new(&script), Shared::new(&script));
         let mut writer = GatherWriter::copying_with_capacity(capacity, ours.clone());
@@ -119,7 +119,7 @@ proptest! {
             prop_assert_eq!(writer.buffer(), buffered.buffer());
             prop_assert_eq!(ours.call_ends(), theirs.call_ends());
         }
-        // Neither writer has been dropped: dropping writes the staged bytes.
+        // The drop of a writer writes its staged bytes, so both writers are still alive here.
         prop_assert_eq!(ours.taken(), theirs.taken());
     }
 

@@ -1,4 +1,4 @@
-//! Single cases: which calls are made, and which bytes stay staged.
+//! Tests of single cases: which calls are made, and which bytes stay staged.
 
 use std::io::{self, ErrorKind, IoSlice, Seek, SeekFrom, Write};
 
@@ -75,7 +75,7 @@ fn a_list_that_fits_is_staged_and_one_that_does_not_is_one_call() {
     assert_eq!(writer.write_vectored(&list(&more)).unwrap(), 113);
     assert_eq!(inner.calls(), 1);
     assert_eq!(inner.taken(), [data.concat(), more.concat()].concat());
-    // If a list would fill the buffer, a writer that copies makes a call before it stages the list.
+    // If a list would fill the buffer, a writer of `copying` makes a call before it stages the list.
     let inner = Shared::new(&[]);
     let mut writer = GatherWriter::copying_with_capacity(64, inner.clone());
     writer.write_all(&[1; 40]).unwrap();
@@ -134,7 +134,7 @@ fn an_inner_writer_that_reports_too_much_is_an_error_and_nothing_is_sent_again()
         ) -> Result<u64, TransferError> {
             self.0
                 .extend(segments.iter().flat_map(|segment| segment.iter()));
-            // At first a place that is in no list, then a place that contradicts the count.
+            // The first cursor is outside the list. The second cursor contradicts the returned count.
             let offset = if self.0.len() > 6 { 0 } else { 7 };
             *cursor = SegmentCursor::at(segments.len(), offset);
             Ok(3)

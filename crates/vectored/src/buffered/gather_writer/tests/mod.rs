@@ -16,16 +16,14 @@ use crate::sys::limits::Limits;
 use crate::testing::{Answer, ScriptedSink, list};
 use crate::{Gather, GatherWriter, SegmentCursor, TransferError};
 
-/// An inner writer with a script. The test keeps a clone of it to inspect.
 #[derive(Clone)]
 struct Shared {
     sink: Rc<RefCell<ScriptedSink>>,
-    /// The number of the call that panics, counted from 1. Before the panic, the call takes the bytes that the script
-    /// says.
+    /// Counted from 1. Before the panic, the call takes bytes by the script.
     panics_at: Option<usize>,
-    /// Bytes taken before the last call.
+    /// The number of bytes that were taken before the last call.
     known: Rc<RefCell<usize>>,
-    /// Bytes taken after each call.
+    /// The number of bytes that were taken after each call.
     ends: Rc<RefCell<Vec<usize>>>,
     flushes: usize,
 }
@@ -50,7 +48,7 @@ impl Shared {
         self.ends.borrow_mut().push(self.sink.borrow().taken.len());
         let calls = self.sink.borrow().calls;
         if Some(calls) == self.panics_at {
-            // Prints no panic message.
+            // Unlike `panic!`, `resume_unwind` prints no message.
             std::panic::resume_unwind(Box::new("a sink that panics"));
         }
         answer
@@ -92,7 +90,6 @@ impl VectoredWrite for Shared {
     }
 }
 
-/// A writer with 64 bytes of buffer.
 fn gathering(inner: &Shared) -> GatherWriter<Shared> {
     GatherWriter::with_capacity(64, inner.clone())
 }
@@ -119,7 +116,7 @@ fn any_steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 0..30)
 }
 
-/// Whether a writer gathers, and its capacity.
+/// Whether the writer gathers, and its capacity in bytes.
 fn any_writer() -> impl Strategy<Value = (bool, usize)> {
     let capacity = prop_oneof![Just(0), 1..10_usize, 10..100_usize];
     (any::<bool>(), capacity)
@@ -133,10 +130,9 @@ fn make(inner: &Shared, (gathers, capacity): (bool, usize)) -> GatherWriter<Shar
     }
 }
 
-/// The bytes that a test has written, and the errors that it got.
 struct Model {
     accepted: Vec<u8>,
-    /// The errors that were returned, without `WouldBlock`.
+    /// Without `WouldBlock`.
     errors: usize,
     next: u8,
 }
@@ -150,7 +146,7 @@ impl Model {
         }
     }
 
-    /// The next `bytes` bytes of the pattern, none equal to its neighbour.
+    /// Neighbouring bytes differ.
     fn fresh(&mut self, bytes: usize) -> Vec<u8> {
         let mut next = || {
             self.next = (self.next + 1) % 251;
@@ -211,16 +207,16 @@ impl Model {
             Ok(bytes) => {
                 assert!(bytes <= slice.len());
                 self.accepted.extend(&slice[..bytes]);
-                // If a call was for this slice alone, `Ok(0)` of the inner writer is passed on.
+                // `write` returns `Ok(0)` if the inner writer returned 0 for a call with this slice alone.
                 self.errors += usize::from(bytes == 0 && !slice.is_empty());
             }
-            // `write` may pass on an interruption before it accepts a byte.
+            // `write` may return `Interrupted` before it accepts a byte.
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => self.note(&error),
         }
     }
 
-    /// `write_all` took a part of the slice, and does not report how much.
+    /// `write_all` does not report how much of the slice it accepted.
     fn took_some(&mut self, slice: &[u8], writer: &GatherWriter<Shared>) {
         let mut there = writer.get_ref().taken();
         there.extend(writer.buffer());
@@ -235,7 +231,7 @@ impl Model {
     }
 }
 
-/// The number of answers that a writer must report: all but interruptions and `WouldBlock`.
+/// A writer must report all answers except interruptions and `WouldBlock`.
 fn reportable(script: &[Answer], calls: usize) -> usize {
     let refused = script.iter().take(calls).filter(|answer| match answer {
         Answer::Take(most) => *most == 0,

@@ -1,4 +1,4 @@
-//! Inner writers that panic: nothing is written twice.
+//! After a panic of the inner writer, no byte is written twice.
 
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,13 +17,13 @@ proptest! {
         inner.panics_at = Some(panics_at);
         let mut writer = make(&inner, kind);
         let mut model = Model::new();
-        // `write_all_vectored` makes several writes: if one panics, it is unknown how much of the list the earlier
-        // writes accepted.
+        // `write_all_vectored` makes several writes. After a panic, the number of bytes that the earlier writes
+        // accepted is unknown.
         for step in steps.iter().filter(|step| !matches!(step, Step::AllVectored(_))) {
             let before = model.accepted.clone();
             if catch_unwind(AssertUnwindSafe(|| model.run(step, &mut writer))).is_err() {
                 prop_assert_eq!(inner.calls(), panics_at, "an unexpected panic");
-                // The writer does not know how much the call that panicked has written.
+                // The writer does not know how many bytes the call wrote before its panic.
                 let known = *inner.known.borrow();
                 let kept = before.get(known..).unwrap_or_default();
                 prop_assert_eq!(writer.buffer(), kept);
@@ -33,7 +33,7 @@ proptest! {
                 return Ok(());
             }
         }
-        // The writer is not dropped, since the call that dropping makes may panic.
+        // The writer is not dropped, because the call of the drop may panic.
         let _ = writer.into_parts();
     }
 
