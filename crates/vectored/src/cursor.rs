@@ -86,8 +86,8 @@ impl SegmentCursor {
     ///
     /// # Panics
     ///
-    /// If fewer than `bytes` bytes remain. The cursor does not move then. A call that reports more bytes than it
-    /// was given has miscounted, and resuming would corrupt the data.
+    /// If fewer than `bytes` bytes remain. In this case, the cursor does not move. A system call never moves more
+    /// bytes than the list has, so resuming after a wrong count would corrupt the data.
     pub fn advance<S: Deref<Target = [u8]>>(&mut self, segments: &[S], bytes: usize) {
         self.advance_over(spans(segments), bytes);
     }
@@ -259,7 +259,7 @@ mod tests {
     fn what_remains_of_more_than_a_number_holds_is_the_largest_number() {
         let most = isize::MAX as usize;
         assert_eq!(remaining([most, most].into_iter(), 0), 2 * most as u64);
-        // With 32-bit addresses, no list is so long.
+        // With 32-bit addresses, no sum reaches `u64::MAX`.
         #[cfg(target_pointer_width = "64")]
         {
             assert_eq!(remaining([most, most, 1].into_iter(), 0), u64::MAX);

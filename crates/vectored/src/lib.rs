@@ -1,6 +1,6 @@
-//! Writes and reads lists of buffers: all of their bytes, in order, through one file descriptor, handle or socket.
+//! Writes and reads lists of buffers: every byte, in order, through one file descriptor, handle or socket.
 //!
-//! `writev(2)` sends several buffers in one system call, but a program that calls it must handle five cases:
+//! `writev(2)` sends several buffers in one system call. A program that calls `writev(2)` must handle five cases:
 //!
 //! - the call may stop in the middle of a buffer;
 //! - the call refuses more than `IOV_MAX` buffers;
@@ -8,8 +8,8 @@
 //! - a signal may interrupt the call;
 //! - if buffers have less than a few hundred bytes, the call is slower than copying the buffers together.
 //!
-//! This crate handles the first four, and decides by a [`CostModel`] when to copy. A *segment* is one buffer of a list: one
-//! [`IoSlice`](std::io::IoSlice), one `iovec`.
+//! This crate handles all five cases. A [`CostModel`] decides when copying is faster. A *segment* is one buffer
+//! of a list: one [`IoSlice`](std::io::IoSlice), one `iovec`.
 //!
 //! # A record to a file
 //!
@@ -164,32 +164,34 @@
 //!
 //! # What holds everywhere
 //!
-//! - The bytes arrive in the order of the list, each once. The caller's list is never changed. Empty segments are allowed and
-//!   never reach the kernel.
-//! - A list that takes several calls is not atomic: another writer may write between two of them.
-//! - A [`TransferError`] counts the bytes that were moved before it. Its page says what happens at signals, timeouts and
-//!   full descriptors.
-//! - Counts of whole lists are `u64`, since a list may name the same memory twice. Counts of one call are `usize`. In a function
-//!   that returns an `io::Result`, write `Ok(write_all(&file, &list)?)`.
-//! - After [`WouldBlock`](std::io::ErrorKind::WouldBlock), `write_all` would begin anew: use `resume_write` on
-//!   non-blocking descriptors.
-//! - A [`Gather`] and a [`Scatter`] are for one thread at a time: have one for each thread, or a `Mutex`.
-//! - The functions take any type that has a descriptor ([`AsDescriptor`]), usually by reference: `&file`. An owner that is
-//!   passed by value is closed at the end of the call.
-//! - Functions and methods that do the same have the same name, at an offset with `_at`. The methods for lists of the
-//!   buffered types are [`ScatterReader::read_exact_vectored`] and [`GatherWriter::write_all_vectored`], since
-//!   `read_exact` and `write_all` of the standard library take one buffer.
-//! - Only the descriptor that the caller passes is written to. [`CostModel::calibrate`] opens other descriptors.
+//! - The bytes arrive in the order of the list, and each byte arrives only once. The caller's list is never
+//!   changed. Empty segments are allowed and never reach the kernel.
+//! - A list that takes several calls is not atomic: another writer may write between two calls.
+//! - A [`TransferError`] counts the bytes that were moved before the error. The page of [`TransferError`]
+//!   documents signals, timeouts and full descriptors.
+//! - Counts of whole lists are `u64`, because a list may contain a segment many times. Counts of one call are
+//!   `usize`. In a function that returns an `io::Result`, write `Ok(write_all(&file, &list)?)`.
+//! - After [`WouldBlock`](std::io::ErrorKind::WouldBlock), a second `write_all` would begin at the start of the
+//!   list: use `resume_write` on non-blocking descriptors.
+//! - A [`Gather`] and a [`Scatter`] are for one thread at a time: make a [`Gather`] for each thread, or use a
+//!   `Mutex`.
+//! - The functions take any type that has a descriptor ([`AsDescriptor`]), usually by reference: `&file`. If the
+//!   owner of a descriptor is passed by value, the descriptor is closed at the end of the call.
+//! - A function and a method with the same effect have the same name. The suffix `_at` means an offset. The
+//!   buffered types have [`ScatterReader::read_exact_vectored`] and [`GatherWriter::write_all_vectored`] for
+//!   lists, because `read_exact` and `write_all` of the standard library take one buffer.
+//! - The functions write only to the descriptor that the caller passes. [`CostModel::calibrate`] opens other
+//!   descriptors.
 //!
 //! [Messages](write_once#messages), [files that refuse lists](write_all#files-that-refuse-lists),
-//! [secrets](Gather#secrets) and [Windows](AsDescriptor#windows) are on the pages of the items that they concern.
+//! [secrets](Gather#secrets) and [Windows](AsDescriptor#windows) are documented on other pages.
 //!
 //! # Features
 //!
-//! None is on by default.
+//! No feature is enabled by default.
 //!
-//! - `bytes`: a [`SegmentQueue`] takes any [`bytes::Buf`](https://docs.rs/bytes/1/bytes/trait.Buf.html), and is itself
-//!   a `Buf`.
+//! - `bytes`: a [`SegmentQueue`] takes any [`bytes::Buf`](https://docs.rs/bytes/1/bytes/trait.Buf.html), and
+//!   implements `Buf`.
 //! - `serde`: a [`CostModel`] can be saved and loaded.
 //! - `tokio`: a [`SegmentQueue`] writes itself to an `AsyncWrite`.
 //! - `uring`: the module `uring`, on Linux.
@@ -199,10 +201,11 @@
 //! The oldest supported compiler is Rust 1.85 on every system. Examples that call `std::io::pipe` need 1.87. A minor
 //! version may need a newer compiler.
 //!
-//! A minor version may add functions, methods, variants and fields. Every enum is `#[non_exhaustive]`, and so is a struct with
-//! public fields, unless its page says that it is final: [`Limits`](limits::Limits), [`ChunkPolicy`](cost::ChunkPolicy),
-//! [`Observation`](cost::Observation) and [`DirectAlignment`](files::DirectAlignment). On Windows
-//! [`BorrowedDescriptor`](bindings::BorrowedDescriptor) is a final enum. All other structs have private fields.
+//! A minor version may add functions, methods, variants and fields. Every enum and every struct with public
+//! fields is `#[non_exhaustive]`, with these exceptions, which are final: [`Limits`](limits::Limits),
+//! [`ChunkPolicy`](cost::ChunkPolicy), [`Observation`](cost::Observation) and
+//! [`DirectAlignment`](files::DirectAlignment). On Windows [`BorrowedDescriptor`](bindings::BorrowedDescriptor)
+//! is a final enum. All other structs have private fields.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -252,10 +255,10 @@ pub use read::scatter::Scatter;
 pub use write::all::{resume_write, write_all};
 pub use write::once::write_once;
 
-/// Functions for files alone: transfers at an offset, durable writes, and transfers past the page cache.
+/// Functions for files: transfers at an offset, durable writes, and transfers past the page cache.
 ///
-/// - At an offset the position of a file is neither used nor moved. [`Gather::write_all_at`] and [`Scatter::read_exact_at`]
-///   also copy short segments.
+/// - A transfer at an offset does not use or move the position of the file. [`Gather::write_all_at`] and
+///   [`Scatter::read_exact_at`] also copy short segments.
 /// - `write_all_with` passes the flags of `pwritev2(2)` (Unix).
 /// - [`DirectAlignment`](files::DirectAlignment) has the alignment that `O_DIRECT` demands.
 pub mod files {

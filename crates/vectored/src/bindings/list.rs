@@ -9,12 +9,12 @@ use crate::error::TransferError;
 use crate::gather::Gather;
 use crate::sys::span::Span;
 
-/// A list that a caller in another language passed as an array of `iovec`: for bindings.
+/// A list that a caller in another language passes as an array of `iovec`.
 ///
-/// The array is neither changed nor copied. No `&[u8]` to the bytes of a segment exists while the list is
-/// written: the kernel reads the bytes, or this crate copies them by address, like memcpy(3). So other
-/// threads may change the bytes, as during a writev(2). If the bytes change, it is unspecified whether old or
-/// new bytes are written. The address of an empty segment may be null.
+/// The array is not changed and not copied. No `&[u8]` to the bytes of a segment exists while the list is
+/// written: the kernel reads the bytes, or this crate copies them by address, like memcpy(3). So other threads
+/// may change the bytes during the write. The same is allowed during a writev(2). If the bytes change, either old
+/// or new bytes are written. The address of an empty segment may be null.
 ///
 /// The safety contract of [`new`](RawList::new) excludes memory that cannot be read. A [`Gather`] copies
 /// short segments and references long segments. If a referenced segment cannot be read, the error is
@@ -83,7 +83,7 @@ impl fmt::Debug for RawList<'_> {
     }
 }
 
-/// A list to read into. A caller in another language passed the list as an array of `iovec`.
+/// A list to read into, which a caller in another language passes as an array of `iovec`.
 pub struct RawListMut<'a> {
     /// The bytes of a segment must not be referenced: see `sys/span.rs`.
     pub(super) segments: Vec<IoSliceMut<'a>>,

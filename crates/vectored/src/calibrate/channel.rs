@@ -1,4 +1,4 @@
-//! The target of a calibration, and the timing of a batch of calls to it.
+//! Opens the target of a calibration, and times batches of calls.
 
 use std::fs::File;
 use std::io::{self, IoSlice, Read, Seek, SeekFrom};
@@ -13,15 +13,15 @@ use crate::write::all::write_all;
 
 pub(super) const MAX_LIST_BYTES: usize = 1 << 20;
 
-/// A file that is appended to is truncated before its size exceeds this limit.
+/// A growing file is truncated before its size exceeds this limit.
 pub(super) const MAX_FILE_BYTES: u64 = 7 << 20;
 
-/// The size of a file that is overwritten, in bytes. Like most files, the file does not fit the CPU's near
-/// caches. Outside the caches, a long copy costs less per byte than a short copy. With a file within the caches,
-/// the crossover of 64 segments was one third as high.
+/// The size of a file that is overwritten, in bytes. The file does not fit the CPU's near caches, and most files
+/// of a program do not fit them. Outside the caches, a long copy costs less per byte than a short copy. With a
+/// file within the caches, the crossover of 64 segments was one third as high.
 pub(super) const OVERWRITTEN_BYTES: u64 = 16 << 20;
 
-/// The intended time of a timed batch. Reading the clock takes about 50 ns, which is less than 1 % of this time.
+/// The intended time of a timed batch. Reading the clock takes about 50 ns.
 pub(super) const BATCH_TIME: Duration = Duration::from_micros(6);
 
 /// The most calls in a batch. A socket's buffer counts each small write as several hundred bytes.
@@ -30,13 +30,13 @@ pub(super) const MAX_CALLS: u64 = 16;
 /// The most bytes of a batch to a stream. Every stream is assumed to take this many bytes.
 pub(super) const STREAM_BATCH_BYTES: u64 = 48 << 10;
 
-/// The unused bytes between two segments, because the buffers of a program are not adjacent either.
+/// The unused bytes between two segments. The buffers of a program are rarely adjacent in memory.
 pub(super) const GAP_BYTES: usize = 48;
 
 pub(super) struct Channel {
     writer: Writer,
     position: u64,
-    /// The size that a file does not exceed.
+    /// The largest size of a file.
     end: u64,
     overwrites: bool,
     buffer: Vec<u8>,

@@ -32,7 +32,7 @@ pub(super) struct Writers {
 
 impl Writers {
     pub(super) fn new(model: CostModel) -> Writers {
-        // Each list must be written in one call.
+        // Each list must be sent in one call.
         let model = model.with(|model| model.chunk_policy = None);
         Writers {
             memory: vec![0x5a; MEMORY_BYTES],
@@ -58,7 +58,8 @@ impl Writers {
         techniques: impl IntoIterator<Item = Technique>,
     ) -> io::Result<Option<Observation>> {
         let bytes = (list.0 * list.1) as u64;
-        // The first calls are slow, because the list and the staging buffer are outside the near caches.
+        // The results of the first two calls are not used as times of a technique, because the list and the
+        // staging buffer are outside the near caches.
         let Some(_) = self.batch(channel, list, Technique::Copy, 1)? else {
             return Ok(None);
         };
@@ -70,8 +71,8 @@ impl Writers {
         // TCP acknowledges every second segment, and an acknowledgement takes as long as half a call. With an
         // even number of calls, all batches have an equal share of acknowledgements.
         let mut calls = wanted.next_multiple_of(2).clamp(1, most) as u32;
-        // On TCP, the first batch after single calls takes 1.3 times as long as the next batches, so it is not
-        // counted.
+        // The result of this batch is dropped: on TCP, the first batch after single calls takes 1.3 times as long
+        // as later batches.
         self.batch(channel, list, Technique::Reference, calls)?;
         let mut sums_ns = [(0.0, 0.0); 3];
         for technique in techniques {

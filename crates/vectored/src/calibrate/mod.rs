@@ -90,7 +90,7 @@ impl CostModel {
     /// the conditions of a server, 1 MiB of other memory is read before each write. A threshold of
     /// [`QueuePolicy::for_target`](crate::queue::QueuePolicy::for_target) stays unless the rounds refute it.
     ///
-    /// A budget of 40 to 50 ms is good for a stream, and 75 ms for a file. The least number of measurements takes
+    /// A budget of 40 to 50 ms is good for a stream, and 75 ms for a file. The smallest set of measurements takes
     /// 10 ms on a stream, and 30 to 50 ms on a file. One calibration at the start of a program is enough.
     ///
     /// # Errors

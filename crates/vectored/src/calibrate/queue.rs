@@ -1,8 +1,8 @@
-//! Measures the thresholds of a queue under the conditions of a server: with other work between the calls.
+//! Measures the thresholds of a queue under the conditions of a server: other work runs between the calls.
 //!
 //! In a loop of equal calls, the code of the kernel, the caller's values and the buffer of the queue stay in the
 //! near caches. A call and a copy then cost less than in a server. So 1 MiB of other memory is read before each
-//! timed write, and the values come in turn from a pool that exceeds the near caches.
+//! timed write, and the values are taken in turn from a pool that exceeds the near caches.
 
 use std::hint::black_box;
 use std::io;

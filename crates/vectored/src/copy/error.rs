@@ -1,4 +1,4 @@
-//! The error of a copy, with the counts of bytes before it.
+//! The error of a copy, with the counts of bytes before the error.
 
 use std::error::Error;
 use std::fmt;
@@ -14,7 +14,7 @@ pub enum Side {
     Output,
 }
 
-/// The error of a copy that reached neither the end of its input nor its limit.
+/// The error of a copy that did not reach the end of its input or its limit.
 ///
 /// The output has exactly the first [`written`](CopyError::written) bytes of the input.
 /// [`unwritten`](CopyError::unwritten) has the bytes that were read and not written. To lose no byte, write the

@@ -304,7 +304,7 @@ impl<'p> Options<'p> {
     }
 
     /// Copies from one descriptor to another. With a [`limit`](Options::limit) of 0, the method only checks that
-    /// a copy between the two descriptors is possible, and changes neither descriptor.
+    /// a copy between the two descriptors is possible, and does not change the descriptors.
     pub fn copy(
         &mut self,
         from: impl AsDescriptor,

@@ -45,10 +45,10 @@ pub(super) trait Calls {
         1
     }
 
-    /// Waits at most 0.1 s. False if neither bytes nor the end of the input came.
+    /// Waits at most 0.1 s. False if no byte and no end of the input arrived.
     fn await_input(&mut self) -> bool;
 
-    /// After a transfer that would block: whether the output is full, and a `write` would not wait either.
+    /// Called after a transfer that would block. True if the output is full and a `write` would also not wait.
     fn is_output_full(&mut self) -> io::Result<bool>;
 
     fn now_ns(&mut self) -> u64;

@@ -8,9 +8,9 @@ use super::borrowed::BorrowedDescriptor;
 /// - On Unix, every type with [`AsFd`](https://doc.rust-lang.org/std/os/fd/trait.AsFd.html) has this trait:
 ///   `File`, `PipeWriter`, `TcpStream`, `UnixStream`, `Stdout`, `OwnedFd`, `BorrowedFd`, types of other crates,
 ///   and references, `Box`, `Arc` and `Rc` of these types.
-/// - On Windows, the types of the standard library that have a handle (files) or a socket have this trait, and
-///   references, `Box`, `Arc` and `Rc` of these types. For a type of another crate, pass its `BorrowedHandle` or
-///   `BorrowedSocket`.
+/// - On Windows, the types of the standard library that have a handle (files) or a socket have this trait, and so
+///   do references, `Box`, `Arc` and `Rc` of these types. For a type of another crate, pass its `BorrowedHandle`
+///   or `BorrowedSocket`.
 ///
 /// `BorrowedFd::borrow_raw` makes a descriptor from a number. A `Box<dyn Write>`, a `Vec` and a TLS stream have
 /// no descriptor: use [`GatherWriter::copying`](crate::GatherWriter::copying) for any `Write`, and

@@ -436,8 +436,8 @@ impl FastPath {
         }
     }
 
-    /// The policy for the next call of a list. The last of several chunks may be up to 1.5 times as long, so that
-    /// the last chunk is never shorter than half a chunk.
+    /// The policy for the next call of a list. The last of several chunks may have up to 1.5 times the bytes of a
+    /// chunk, so that the last chunk is never shorter than half a chunk.
     ///
     /// After a shorter last call, the reader would sleep before the next list begins, and waking the reader takes
     /// microseconds.

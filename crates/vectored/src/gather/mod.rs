@@ -35,8 +35,8 @@ use crate::write::positional::{check_end, into_file};
 /// costs a few nanoseconds. So a `Gather` copies runs of small segments into a staging buffer, and references
 /// large segments. A run takes one entry of the call.
 ///
-/// A segment is small if it is at most as long as [`CostModel::copy_below_bytes`] for the number of segments of
-/// the list. A run is two or more small segments in a row.
+/// A segment is small if its length is at most [`CostModel::copy_below_bytes`] of the list's number of segments.
+/// A run is two or more small segments in a row.
 ///
 /// If a list begins with a run, up to 15 segments after the run may also be copied, for example a body after the
 /// pieces of a header. These `k` segments have at most `(k + 1) · copy_below_bytes(k + 1)` bytes together.
@@ -58,8 +58,8 @@ use crate::write::positional::{check_end, into_file};
 ///
 /// Copied bytes stay in memory. The staging buffers of [`Gather`], [`GatherWriter`](crate::GatherWriter),
 /// [`Scatter`](crate::Scatter) and [`ScatterReader`](crate::ScatterReader) are never wiped, even when they are
-/// freed. The copy for a file that refuses lists is not wiped either. The functions
-/// [`write_all`](crate::write_all) and [`read_exact`](crate::read_exact) copy only for a file that refuses lists.
+/// freed. The copy for a file that refuses lists is also not wiped. The functions [`write_all`](crate::write_all)
+/// and [`read_exact`](crate::read_exact) copy only for a file that refuses lists.
 /// [`write_once`](crate::write_once) copies nothing.
 ///
 /// [The first page](crate#a-record-to-a-file) has an example.
@@ -184,8 +184,8 @@ impl Gather {
     /// Writes all of `segments` in order into a file at `offset`, and returns the number of bytes.
     ///
     /// The method copies short segments like [`write_all`](Gather::write_all), and writes at an offset like the
-    /// function [`write_all_at`](crate::files::write_all_at). The file's position is neither used nor moved.
-    /// Through a descriptor opened with `O_APPEND`, Linux appends at any offset (pwrite(2)).
+    /// function [`write_all_at`](crate::files::write_all_at). The method does not use or move the position of the
+    /// file. Through a descriptor opened with `O_APPEND`, Linux appends at any offset (pwrite(2)).
     pub fn write_all_at(
         &mut self,
         fd: impl AsDescriptor,

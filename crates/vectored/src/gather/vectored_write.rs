@@ -33,10 +33,10 @@ use crate::transfer::write_loop::{Sink, whole};
 ///
 /// # `SIGPIPE`
 ///
-/// [`TcpStream`] and `UnixStream` write without the signal (`MSG_NOSIGNAL`), like their implementations of
-/// `Write`. After the peer has closed, the error is [`BrokenPipe`](std::io::ErrorKind::BrokenPipe). `OwnedFd`,
-/// `BorrowedFd` and pipes write with the signal, like write(2). The signal ends the process if the process does
-/// not ignore, block or handle the signal.
+/// [`TcpStream`] and `UnixStream` write without the signal (`MSG_NOSIGNAL`),. The standard library also writes to
+/// these types without the signal. After the peer has closed, the error is
+/// [`BrokenPipe`](std::io::ErrorKind::BrokenPipe). `OwnedFd`, `BorrowedFd` and pipes write with the signal, like
+/// write(2). The signal ends the process if the process does not ignore, block or handle the signal.
 ///
 /// # Implementer notes
 ///
@@ -49,7 +49,8 @@ use crate::transfer::write_loop::{Sink, whole};
 ///
 /// - The method writes the bytes of the list from `cursor` on, in order, and writes each byte once. When the
 ///   method returns, none of these bytes is still in a buffer of the process.
-/// - `Ok` means that `cursor` is at the end of the list. The value is the number of bytes that this call wrote.
+/// - `Ok` means that `cursor` is at the end of the list. The value of `Ok` is the number of bytes that the method
+///   wrote.
 /// - On success and on error, the method has moved `cursor` by exactly the bytes that were written. The error has
 ///   this number in [`TransferError::transferred`]. Move the cursor after each call, so that the cursor is also
 ///   correct if the method panics.
@@ -57,9 +58,10 @@ use crate::transfer::write_loop::{Sink, whole};
 ///   no byte and returns no error is the error [`WriteZero`](std::io::ErrorKind::WriteZero).
 /// - If one call can take the list, the method makes one call. If the method needs several calls, each call ends
 ///   at the end of a segment. A segment that exceeds the limits of a call is split. If an implementation passes
-///   the list to `gather`, the [`chunk_policy`](crate::CostModel::chunk_policy) of the model decides instead.
+///   the list to `gather`, the [`chunk_policy`](crate::CostModel::chunk_policy) of the model decides where the
+///   calls end.
 ///
-/// `gather` is the caller's working memory. An implementation may ignore it.
+/// `gather` is the caller's working memory. An implementation may ignore `gather`.
 ///
 /// # Examples
 ///
@@ -110,7 +112,7 @@ pub trait VectoredWrite {
     ///
     /// # Errors
     ///
-    /// The errors of [`Gather::resume_write`]: the first error, with the number of bytes that this call wrote
+    /// The errors of [`Gather::resume_write`]: the first error, with the number of bytes that the method wrote
     /// before the error.
     fn resume_write(
         &mut self,

@@ -1,4 +1,4 @@
-//! Makes a list of an array of `iovec`, and states what the caller must guarantee.
+//! Makes a list from an array of `iovec`, and documents what the caller must guarantee.
 
 #![allow(unsafe_code)]
 
@@ -27,14 +27,14 @@ impl<'s> RawList<'s> {
     /// bytes.
     #[inline(always)]
     pub unsafe fn new<'a>(iov: *const iovec, count: usize) -> io::Result<RawList<'a>> {
-        // SAFETY: the caller guarantees that the entries can be read, and that the result of `slices` is not
-        // dereferenced. The other methods read lengths and addresses by `Span`, and make no reference to the
-        // bytes of a segment.
+        // SAFETY: the caller guarantees that the entries can be read, and dereferences no segment of the result
+        // of `slices`. The other methods read lengths and addresses by `Span`, and make no reference to the bytes
+        // of a segment.
         unsafe { raw::list(iov, count) }.map(|segments| RawList { segments })
     }
 
-    /// The list, for a writing function of this crate. The writing functions make no reference to the bytes
-    /// of a segment.
+    /// Returns the list for a writing function of this crate. The writing functions make no reference to the
+    /// bytes of a segment.
     ///
     /// # Safety
     ///
@@ -77,7 +77,7 @@ impl<'s> RawListMut<'s> {
         unsafe { raw::list_mut(iov, count) }.map(|segments| RawListMut { segments })
     }
 
-    /// The list, for a reading function of this crate.
+    /// Returns the list for a reading function of this crate.
     ///
     /// # Safety
     ///

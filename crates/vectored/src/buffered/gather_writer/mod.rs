@@ -19,7 +19,7 @@ use crate::write::all::send_all_referenced;
 use send_guard::{SendGuard, consistent_progress, write_zero, wrong_count};
 
 /// [`BufWriter`](io::BufWriter) has the same capacity. Copying 8 KiB takes about as long as a system call, so a
-/// longer slice is sent by a call of its own.
+/// longer slice gets its own call.
 const CAPACITY_BYTES: usize = 8 * 1024;
 
 /// A slice of up to this length is staged, even if the staged bytes must be written first to free the buffer.
@@ -40,18 +40,18 @@ const SMALL_BYTES: usize = 2700;
 ///   of up to 2700 bytes does not fit, the staged bytes are written first, and then the slice is staged. A
 ///   `BufWriter` does the same with every slice that is shorter than its buffer. So no sequence of `write`s
 ///   takes more calls than with a `BufWriter` of the same capacity.
-/// - [`copying`](GatherWriter::copying) takes any [`Write`]: a `Stdout` (which has another buffer), a
-///   `Box<dyn Write>`, a TLS stream. Every byte is passed to [`write`](Write::write), in the same calls as by
+/// - [`copying`](GatherWriter::copying) takes any [`Write`]: a `Stdout` (which has another buffer), a `Box<dyn
+///   Write>`, a TLS stream. Every byte is passed to [`write`](Write::write), and the calls are the calls of a
 ///   `BufWriter`.
 ///
 /// # Guarantees
 ///
 /// The bytes arrive in the order in which they were written, and each byte arrives only once.
 ///
-/// The bytes of one `write`, or of one list of [`write_vectored`](Write::write_vectored), are sent in one
-/// call if they fit the buffer. The kernel may end any call early: on a full disk, and on a non-blocking
-/// descriptor that is full. Each piece of a [`write!`] is a separate `write`, as with `BufWriter`. If a line
-/// must stay whole, format the line into a `String` first.
+/// The bytes of one `write`, or of one list of [`write_vectored`](Write::write_vectored), are sent in one call if
+/// they fit the buffer. The kernel may end any call early: on a full disk, and on a non-blocking descriptor that
+/// is full. Each piece of a [`write!`] is a separate `write`. A `BufWriter` has the same rule. If a line must
+/// stay whole, format the line into a `String` first.
 ///
 /// An error loses no byte: staged bytes that were not written stay staged, and the next call begins with
 /// them. `write` fails only if it accepted no byte. If `write` accepted a part of its slice, `write` returns
@@ -467,8 +467,8 @@ impl<W> Write for GatherWriter<W> {
     }
 }
 
-/// With [`Route::Copies`], the rest of a long slice is not staged after a short call. A `BufWriter` does not stage
-/// that rest either.
+/// With [`Route::Copies`], the rest of a long slice is not staged after a short call. A `BufWriter` has the same
+/// rule.
 #[cold]
 #[inline(never)]
 fn write_all_cold<W>(writer: &mut GatherWriter<W>, mut slice: &[u8]) -> io::Result<()> {

@@ -228,8 +228,8 @@ fn check_count(read: usize, asked: usize) -> io::Result<usize> {
 }
 
 impl<R: Read> Read for ScatterReader<R> {
-    /// If the buffer contains bytes, reads from the buffer. If the buffer is empty, makes one call of the
-    /// inner reader: into `buf` if `buf` is at least as long as the buffer, or into the buffer if `buf` is
+    /// If the buffer contains bytes, reads from the buffer. If the buffer is empty, makes one call of the inner
+    /// reader. The call fills `buf` if `buf` is at least as long as the buffer, and fills the buffer if `buf` is
     /// shorter.
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         self.read_vectored(&mut [IoSliceMut::new(buf)])

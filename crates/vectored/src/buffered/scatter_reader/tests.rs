@@ -5,8 +5,8 @@ use crate::testing::{Answer, any_limits, any_script, any_sizes, payload};
 use proptest::prelude::*;
 use std::io::ErrorKind;
 
-/// A scripted source as a reader. If `scatters` is false, a call fills only one buffer, like the default of
-/// `Read`.
+/// A scripted source as a reader. If `scatters` is false, a call fills only one buffer, which is the default of
+/// `Read::read_vectored`.
 struct Inner {
     source: ScriptedSource,
     scatters: bool,

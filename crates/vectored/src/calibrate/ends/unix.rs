@@ -33,7 +33,7 @@ pub(in crate::calibrate) fn unix_pair() -> io::Result<Ends> {
 }
 
 /// Opens an unnamed file by `O_TMPFILE` (Linux 3.11). If the file system does not support this flag, creates a
-/// file and removes its name at once.
+/// file and immediately removes its name.
 pub(in crate::calibrate) fn unnamed_file(directory: &Path) -> io::Result<File> {
     let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::EXCL;
     let mode = Mode::RUSR | Mode::WUSR;

@@ -119,7 +119,7 @@ proptest! {
             prop_assert_eq!(writer.buffer(), buffered.buffer());
             prop_assert_eq!(ours.call_ends(), theirs.call_ends());
         }
-        // The drop of a writer writes its staged bytes, so both writers are still alive here.
+        // The drop of a writer would write its staged bytes, so the bytes are compared before both drops.
         prop_assert_eq!(ours.taken(), theirs.taken());
     }
 
