@@ -6,10 +6,10 @@ use std::io;
 /// The error of a transfer that stopped before the end of its list.
 ///
 /// The error contains the [`io::Error`] that stopped the transfer, and the number of bytes that were
-/// [transferred](TransferError::transferred) before. These bytes are the first bytes of the list.
+/// [transferred](TransferError::transferred) before. The transferred bytes are the first bytes of the list.
 ///
-/// The message includes the message of the `io::Error`. So [`source`](std::error::Error::source) returns the
-/// source of the `io::Error`, and not the `io::Error` itself.
+/// The message of a `TransferError` includes the message of the `io::Error`. So
+/// [`source`](std::error::Error::source) returns the source of the `io::Error`, and not the `io::Error` itself.
 ///
 /// An implementation of [`VectoredWrite`](crate::buffered::VectoredWrite) makes the error by
 /// [`new`](TransferError::new).
@@ -29,9 +29,9 @@ use std::io;
 ///   the whole timeout.
 /// - **`SIGPIPE`**: functions that take a descriptor ([`AsDescriptor`](crate::AsDescriptor)) call write(2) and
 ///   writev(2), even for a `TcpStream` or `UnixStream`. After the reader has closed, these calls raise the
-///   signal. The signal ends the process if the process does not ignore it. A Rust program ignores the signal
-///   from its start. [`VectoredWrite`](crate::buffered::VectoredWrite) for `TcpStream` and `UnixStream` raises no
-///   signal, and [`GatherWriter`](crate::GatherWriter) uses it.
+///   signal. The signal ends a process that does not ignore the signal. A Rust program ignores the signal from
+///   its start. [`VectoredWrite`](crate::buffered::VectoredWrite) for `TcpStream` and `UnixStream` raises no
+///   signal. A [`GatherWriter`](crate::GatherWriter) uses `VectoredWrite`.
 /// - **A segment in a mapped file that another process truncates**: if the segment is referenced, the call fails
 ///   with `EFAULT`. If the segment is copied ([`Gather`](crate::Gather), [`GatherWriter`](crate::GatherWriter)),
 ///   this process reads the segment and receives the signal `SIGBUS`. To avoid the signal, use
@@ -92,7 +92,8 @@ impl TransferError {
     /// - [`UnexpectedEof`](io::ErrorKind::UnexpectedEof): the file or stream ended before the list was full.
     /// - [`Interrupted`](io::ErrorKind::Interrupted): [`interruptible`](crate::bindings::interruptible) ended the
     ///   transfer. Outside `interruptible`, interrupted calls are retried.
-    /// - Any other kind comes from the system call, or from the function of this crate that documents it.
+    /// - Any other kind comes from the system call, or from the function of this crate. The function documents
+    ///   the kind.
     #[must_use]
     pub fn kind(&self) -> io::ErrorKind {
         self.error.kind()
@@ -131,7 +132,7 @@ impl std::error::Error for TransferError {
     /// The source of the [`io::Error`], if it has a source.
     ///
     /// The `io::Error` itself is not returned: its message is part of this error's message, and a report of the
-    /// chain of sources would repeat it.
+    /// chain of sources would repeat the message.
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.error.source()
     }

@@ -16,8 +16,8 @@ use crate::sys::span::Span;
 /// may change the bytes during the write. The same is allowed during a writev(2). If the bytes change, either old
 /// or new bytes are written. The address of an empty segment may be null.
 ///
-/// The safety contract of [`new`](RawList::new) excludes memory that cannot be read. A [`Gather`] copies
-/// short segments and references long segments. If a referenced segment cannot be read, the error is
+/// The safety contract of [`new`](RawList::new) excludes memory that cannot be read. A [`Gather`] copies short
+/// segments and references long segments. If the memory of a referenced segment cannot be read, the error is
 /// `EFAULT`. If a copied segment cannot be read, this process receives `SIGSEGV`.
 ///
 /// # Examples

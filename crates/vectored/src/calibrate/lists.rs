@@ -58,8 +58,8 @@ impl Writers {
         techniques: impl IntoIterator<Item = Technique>,
     ) -> io::Result<Option<Observation>> {
         let bytes = (list.0 * list.1) as u64;
-        // The results of the first two calls are not used as times of a technique, because the list and the
-        // staging buffer are outside the near caches.
+        // The first two calls are not part of the result, because the list and the staging buffer are outside the
+        // near caches.
         let Some(_) = self.batch(channel, list, Technique::Copy, 1)? else {
             return Ok(None);
         };

@@ -2,7 +2,7 @@
 //!
 //! In a loop of equal calls, the code of the kernel, the caller's values and the buffer of the queue stay in the
 //! near caches. A call and a copy then cost less than in a server. So 1 MiB of other memory is read before each
-//! timed write, and the values are taken in turn from a pool that exceeds the near caches.
+//! timed write. The values are taken in turn from a pool that is larger than the near caches.
 
 use std::hint::black_box;
 use std::io;
@@ -18,13 +18,12 @@ use crate::cost::queueing::{MAX_COPY_BELOW_BYTES, MAX_JOIN_BELOW_BYTES};
 use crate::queue::policy::QueuePolicy;
 use crate::sys::limits::MAX_CALL_BYTES;
 
-/// The memory that is read before each write, in bytes. A second-level cache of 1 MiB is usual.
+/// The memory that is read before each write, in bytes. Second-level caches of 1 MiB are usual.
 const OTHER_BYTES: usize = 1 << 20;
 
 const POOL_BYTES: usize = 1 << 20;
 
-/// On every measured machine, calls with many values above the last length took less time when the values were
-/// kept.
+/// On every measured machine, keeping was faster than copying for many values above the last length.
 const VALUE_BYTES: [usize; 5] = [1500, 2150, 3070, 4300, MAX_COPY_BELOW_BYTES];
 
 /// The number of values in a call. With four values, the copies would fit the nearest cache, and the measured
@@ -35,14 +34,14 @@ const VALUES: usize = 16;
 const HEAD: [u8; 24] = [0x5a; 24];
 
 /// The bytes of two messages together. A stream takes all these lengths. The last length is the highest threshold
-/// of any policy. If joining takes less time at every length, the last length is the threshold.
+/// of any policy. If joining is faster at every length, the last length becomes the threshold.
 const JOINED_BYTES: [usize; 5] = [6000, 11_000, 20_000, 36_000, MAX_JOIN_BELOW_BYTES];
 
 const MIN_ROUNDS: usize = 3;
 
 const MAX_ROUNDS: usize = 40;
 
-/// The default of `kind` stays unless the rounds refute it.
+/// If the rounds do not refute the default of `kind`, the default is kept.
 pub(super) fn measure(
     channel: &mut Channel,
     kind: TargetKind,
@@ -85,7 +84,7 @@ struct Comparison {
     segments: Vec<Arc<[u8]>>,
     count: usize,
     next: usize,
-    /// In `Length`, the alternative counts as referencing.
+    /// The time of the alternative takes the place of the time of referencing.
     length: Length,
 }
 

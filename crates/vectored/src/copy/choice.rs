@@ -8,28 +8,28 @@ use crate::sys::open_file::{CopyEnd, FileKind};
 
 const PAGE_BYTES: u64 = 4096;
 
-/// The smallest buffer is on the stack.
+/// A buffer of this size is on the stack.
 const LEAST_BYTES: u64 = SMALL_BYTES as u64;
 
 /// The cost of the first access to a page of a buffer, in ns: 250 on usual machines, 700 on virtual machines.
 const PAGE_NS: f64 = 500.0;
 
-/// The size from which a file is spliced to another file, if the file system cannot copy files itself.
+/// Files of this size or more are spliced if the file system cannot copy files itself.
 ///
-/// On these file systems, `copy_file_range` uses a pipe of 64 KiB. Splicing uses a pipe of 1 MiB. Time of
-/// splicing, as a share of the time of `copy_file_range` (Zen 4, Linux 6.18.44):
+/// On these file systems, `copy_file_range` uses a pipe of 64 KiB. Splicing uses a pipe of 1 MiB. Measured time
+/// of splicing ÷ time of `copy_file_range` (Zen 4, Linux 6.18.44):
 ///
 /// - ext4: 0.88 at 1 MiB with the creation of the pipe, 0.82 at 4 MiB, 0.81 at 64 MiB.
 /// - tmpfs: 1.03 at 1 MiB, 1.05 at 4 MiB, 1.05 at 64 MiB.
 ///
-/// Time of `copy_file_range`, as a share of the time of reading and writing:
+/// Measured time of `copy_file_range` ÷ time of reading and writing:
 ///
 /// - Zen 4: 0.79 to 0.92 from 16 KiB to 16 MB.
 /// - Another Zen 4: 0.97 at 1 MiB, 1.04 at 4 MiB.
 /// - Skylake: 0.85.
 const SPLICED_BYTES: u64 = 1 << 20;
 
-/// The size from which a copy measures itself. The first contest copies a little more than half of this size.
+/// A copy of this size or more measures itself. The first contest copies up to 7.5 MiB.
 const MEASURED_BYTES: u64 = 16 << 20;
 
 /// The default size of a pipe on Linux (pipe(7)). On macOS, a pipe grows to this size.
@@ -44,9 +44,9 @@ pub(super) struct Wishes {
     pub(super) larger_pipe_bytes: Option<usize>,
 }
 
-/// The methods make system calls, so the plan calls them only if it depends on the answer.
+/// The methods make system calls, so `plan` calls a method only if the plan depends on the result.
 pub(super) trait Output {
-    /// The size of a pipe. `None` for any other output, or if the size is unknown.
+    /// The size of the output if the output is a pipe. `None` if the size is unknown.
     fn pipe_bytes(&self) -> Option<usize>;
 
     /// Whether the file system of the output cannot copy files itself.
@@ -126,11 +126,10 @@ fn fills_a_pipe(from: &CopyEnd, to: &CopyEnd) -> bool {
     from.kind == FileKind::Regular && is_long && to.kind == FileKind::Fifo
 }
 
-/// The technique for two kinds of descriptors, on Linux. No technique here puts pages of a file into a pipe or
-/// socket: a later write to the file would change the pages.
+/// The technique for two kinds of descriptors, on Linux. The function never chooses a technique that puts pages
+/// of a file into a pipe or socket, because a later write to the file would change the pages.
 ///
-/// Time of splicing, as a share of the time of reading and writing (two processes on 2 CPUs, Linux 6.18,
-/// loopback):
+/// Measured time of splicing ÷ time of reading and writing (two processes on 2 CPUs, Linux 6.18, loopback):
 ///
 /// - 1.5 from a pipe to a file
 /// - 1.3 to 1.7 from a pipe to a socket
@@ -139,7 +138,7 @@ fn fills_a_pipe(from: &CopyEnd, to: &CopyEnd) -> bool {
 fn technique(from: &CopyEnd, to: &CopyEnd, expected_bytes: u64, output: &impl Output) -> Technique {
     use FileKind::{Fifo, Regular, Socket};
     match (from.kind, to.kind) {
-        // A file of size 0 is empty, or is a file of /proc. Only a read distinguishes them.
+        // A file of size 0 may be a file of /proc. Only a read shows whether the file is empty.
         (Regular, _) if from.bytes == 0 => Technique::ReadWrite,
         // Reading and writing took 0.9 of the time of `copy_file_range` at 16 B to 8 KiB, and 0.95 at 16 KB
         // (ext4, Linux 6.18).
@@ -158,10 +157,10 @@ fn technique(from: &CopyEnd, to: &CopyEnd, expected_bytes: u64, output: &impl Ou
 
 /// The size of the buffer.
 ///
-/// If the output is a pipe, the buffer is half of the pipe: the reader empties one half while the other half is
-/// filled. To a pipe of 64 KiB, a buffer of 32 KiB took less time than a buffer of 128 KiB: 0.75 of the time for
-/// a file of 1 MiB, and 0.41 for 256 MiB. For other outputs, the size is the power of two at which the calls cost
-/// about as much as the first accesses to the pages.
+/// If the output is a pipe, the buffer is half as large as the pipe, so that the reader can empty one half during
+/// the write of the next half. To a pipe of 64 KiB, a buffer of 32 KiB took less time than a buffer of 128 KiB:
+/// 0.75 of the time for a file of 1 MiB, and 0.41 for 256 MiB. For other outputs, the size is a power of two.
+/// With this size, the calls cost about as much as the first accesses to the pages.
 ///
 /// The buffer is at most twice as large as a staging buffer. A copy needs no other memory, and a buffer of this
 /// size fits the second-level cache.

@@ -1,9 +1,9 @@
-//! Chooses the way to copy the next part of a long copy: the way that took the least time for earlier parts.
+//! Chooses how a long copy copies its next part: in the way that took the least time for earlier parts.
 //!
 //! - A contest copies some parts by each way in turn.
 //! - The fastest way then copies a stretch of many parts.
-//! - After the stretch, a duel measures the chosen way again beside its rival, the fastest way of another
-//!   technique. The page cache, throttling and the storage may have changed.
+//! - After the stretch, a duel compares the chosen way with its rival. The rival is the fastest way of another
+//!   technique. The comparison is repeated, because the speed of the storage and of the page cache may change.
 //! - A new contest begins if the rival is faster, or if parts of a stretch take much longer than in the contest.
 
 use super::Technique;
@@ -17,7 +17,7 @@ pub(super) struct Way {
 
 /// The ways between two files. Among equally fast ways, the first way is chosen. `copy_file_range` is left out,
 /// because it splices through a pipe of 64 KiB if the file system cannot copy files itself. The best buffer
-/// depends on the machine: the times of buffers from 128 KiB to 512 KiB differed by factors of 0.9 to 1.2.
+/// depends on the machine: the times of buffers from 128 KiB to 512 KiB differed by factors of up to 1.2.
 const WAYS: [Way; 5] = [
     Way {
         technique: Technique::Splice,
@@ -45,8 +45,8 @@ pub(super) const TRIAL_BYTES: u64 = 512 << 10;
 /// a time.
 const TURNS: usize = 3;
 
-/// In the third turn, a way is skipped if its least time is more than this many times the least time of the
-/// fastest way. The first turn does not count alone, because it includes the first access to the buffer.
+/// In the third turn, a way is skipped if its least time exceeds the least time of the fastest way by this
+/// factor. No way is skipped in the second turn, because the first turn includes the first access to the buffer.
 const SLOW: f64 = 1.2;
 
 /// The length of a part of a stretch, in parts of a contest.
@@ -67,11 +67,10 @@ const STRETCHES: u32 = 16;
 /// A new contest begins if the rival takes less than this share of the time of the chosen way.
 const FASTER: f64 = 0.95;
 
-/// The chosen way stays if it takes at most this many times as long as the fastest way.
+/// The chosen way is kept if its time is at most this many times the time of the fastest way.
 const TIE: f64 = 1.02;
 
-/// A new contest begins if two successive parts take this many times as long as the chosen way took in the
-/// contest.
+/// A new contest begins if two successive parts take more than this many times the least time of the chosen way.
 const SUDDENLY_SLOW: f64 = 1.5;
 
 #[derive(Clone, Copy, Debug)]
@@ -182,7 +181,7 @@ impl Contest {
         self.go_on(0, 0);
     }
 
-    /// Continues with `way`, or with the first later way that is not skipped.
+    /// Continues with the first way from `way` on that is not skipped.
     fn go_on(&mut self, turn: usize, way: usize) {
         let fastest = self.fastest(|_| true);
         let is_in_turn = |&way: &usize| {

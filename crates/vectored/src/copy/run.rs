@@ -12,9 +12,10 @@ use crate::sys::staging::StagingBuffer;
 use crate::sys::uninit::Filling;
 use crate::transfer::read_loop::retry_interrupted;
 
-/// The most bytes of a call that moves bytes within the kernel. Between two calls, a signal can end the copy, and
-/// the progress function is called. A call of 2 GiB may take a minute on a slow disk. A call of 16 MiB takes less
-/// than a second at 20 MB/s, and the calls cost less than 0.1 % of the time at any speed.
+/// The byte limit of a call that moves bytes within the kernel. A signal can end the copy only between two calls.
+/// The progress function is called only between two calls. A call of 2 GiB may take a minute on a slow disk. A
+/// call of 16 MiB takes less than a second at 20 MB/s, and the cost of the calls is less than 0.1 % of the time
+/// at any speed.
 pub(super) const CALL_BYTES: u64 = 16 << 20;
 
 /// The buffer on the stack, for a read that confirms the end, and for small files.
@@ -40,7 +41,7 @@ pub(super) trait Calls {
     /// A call that fails has moved no byte.
     fn transfer(&mut self, technique: Technique, most: usize) -> io::Result<usize>;
 
-    /// How many calls of the last transfer took bytes from the input.
+    /// The number of system calls of the last transfer that took bytes from the input.
     fn calls_of_transfer(&self) -> u64 {
         1
     }
@@ -64,8 +65,8 @@ pub(super) struct Plan {
     /// Whether a transfer of 0 bytes is the end of the input. For a file, a read must confirm the end: files of
     /// /proc have a size of 0, and `copy_file_range` copies no byte beyond the size.
     pub(super) is_zero_the_end: bool,
-    /// Whether a short transfer is probably the last transfer. A read then confirms the end, because a read costs
-    /// less than a transfer of 0 bytes.
+    /// Whether a short transfer is probably the last transfer. If so, a read confirms the end, because a read
+    /// costs less than a transfer of 0 bytes.
     pub(super) is_short_the_last: bool,
     /// The size of an input that is a file, or 0 if the size is unknown. If a short read ends exactly at this
     /// size, no further read confirms the end.
@@ -211,7 +212,7 @@ impl<'p, C: Calls> Run<'p, C> {
                 Ok(0) => return Ok(Moved::Refused),
                 Ok(bytes) => {
                     assert!(bytes <= most, "{bytes} bytes of {most} were moved");
-                    // `count` adds one call, so one call is subtracted here.
+                    // `count` adds the remaining call.
                     self.copied.calls += self.calls.calls_of_transfer() - 1;
                     self.count(bytes, technique)?;
                     let is_last = plan.is_short_the_last && bytes < most;
@@ -219,8 +220,8 @@ impl<'p, C: Calls> Run<'p, C> {
                         return Ok(Moved::End);
                     }
                 }
-                // The error does not say which side would block. The transfer may fail although a read or a write
-                // would wait.
+                // The error does not say which side would block. A transfer may return the error even if the
+                // descriptors are blocking.
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     match retry_interrupted(|| self.calls.is_output_full()) {
                         Ok(true) => return Err(self.failure(Some(Side::Output), error)),
@@ -301,7 +302,7 @@ impl<'p, C: Calls> Run<'p, C> {
         Ok(())
     }
 
-    /// Every byte that was read must be written before.
+    /// Only for errors after which no byte is unwritten.
     fn failure(&self, side: Option<Side>, error: io::Error) -> CopyError {
         CopyError::new(side, self.copied.bytes, Vec::new(), error)
     }

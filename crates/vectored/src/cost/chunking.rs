@@ -1,6 +1,6 @@
-//! The policy for lists that are sent in several calls, although one call could take them.
+//! The policy for lists that are sent in chunks.
 
-/// The policy for lists that are sent in several calls (*chunks*), although one call could take them.
+/// The policy for lists that are sent in several calls (*chunks*), although one call could take each list.
 ///
 /// This type is final: no field will be added.
 ///
@@ -8,12 +8,12 @@
 /// sent in one call.
 ///
 /// A pipe wakes its reader at the end of a call, or when the pipe is full and the writer has to wait. One long
-/// call fills the pipe, and the writer sleeps while the reader empties the pipe. With shorter calls, the reader
-/// starts after the first call, and both processes work at the same time.
+/// call fills the pipe, and the writer sleeps until the reader has emptied the pipe. With shorter calls, the
+/// reader starts after the first call, and both processes work at the same time.
 ///
-/// Lists of 42 to 70 KB with a reader on another CPU (2-core Zen 4 VM, Linux 6.18, pauses of 0 to 10 µs between
-/// the lists): calls of 8 KiB took at most 1.26 times the time of the fastest way. One call took 1.0 to 5.4 times
-/// the time of the fastest way.
+/// The times of lists of 42 to 70 KB were measured with a reader on another CPU (2-core Zen 4 VM, Linux 6.18,
+/// pauses of 0 to 10 µs between the lists). Calls of 8 KiB took at most 1.26 times the time of the fastest way.
+/// One call took 1.0 to 5.4 times the time of the fastest way.
 ///
 /// Set `chunk_policy` to `None` if no process reads during the write, or if writer and reader share one CPU. In
 /// these cases, calls of 8 KiB took 1.3 to 2.2 times as long as one call.
@@ -23,13 +23,14 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ChunkPolicy {
-    /// A list is sent in chunks if it is longer than this, longer than `chunk_bytes` and longer than `PIPE_BUF`.
-    /// No call stages more bytes than the largest of these three numbers.
+    /// A list is sent in chunks if it is longer than `threshold_bytes`, `chunk_bytes` and `PIPE_BUF`. No call
+    /// stages more bytes than the largest of these three numbers.
     pub threshold_bytes: usize,
     /// The bytes of a chunk. The last chunk may have up to 1.5 times as many bytes. 0 counts as 1.
     ///
-    /// A segment that does not fit a chunk is split: calls of whole pages took 0.75 of the time of calls that end
-    /// with a segment. On a pipe in packet mode (`O_DIRECT`, pipe(2)), the chunks become separate packets.
+    /// A segment that does not fit a chunk is split, because calls of whole pages took 0.75 of the time of calls
+    /// that end with a segment. On a pipe in packet mode (`O_DIRECT`, pipe(2)), the chunks become separate
+    /// packets.
     pub chunk_bytes: usize,
 }
 

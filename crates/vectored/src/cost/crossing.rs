@@ -10,19 +10,19 @@ const WINDOW: f64 = 2.5;
 /// The half width of a confidence interval, in standard errors.
 const STANDARD_ERRORS: f64 = 2.0;
 
-/// The additional variation of the logarithm of a ratio between runs. The rounds of one run do not show it,
-/// because each process has other physical memory.
+/// The variation of a logarithm of a ratio from run to run. The rounds of one run do not show this variation,
+/// because a run has the same physical memory in all rounds.
 const BETWEEN_RUNS: f64 = 0.01;
 
-/// The least number of rounds. The first round of each length is not counted. Fewer rounds do not show how much
-/// rounds vary.
+/// The least number of rounds after the first round of each length. The variation of fewer rounds is not known
+/// well enough.
 const MIN_REPEATS: usize = 8;
 
-/// The standard error of a median, in standard errors of a mean, for normal deviations.
+/// Standard error of a median ÷ standard error of a mean, for normal deviations.
 const MEDIAN_ERROR: f64 = 1.2533;
 
 /// 80 % of normal deviations are within this multiple of the standard deviation. The largest 20 % are ignored,
-/// because other programs cause them.
+/// because other programs may have caused them.
 const FOUR_FIFTHS: f64 = 1.2816;
 
 /// The rounds with one length and one number of segments.
@@ -32,8 +32,8 @@ pub(crate) struct Length {
     pub(crate) log_ratios: Vec<f64>,
 }
 
-/// The number of the shortest `lengths` that are copied, so that all rounds together take the least time. `lengths`
-/// are sorted.
+/// The number of lengths to copy, from the shortest length on, for the least time of all rounds together.
+/// `lengths` are sorted.
 fn copied(lengths: &[Length]) -> usize {
     let (mut sum, mut least, mut copied) = (0.0, 0.0, 0);
     for (index, length) in lengths.iter().enumerate() {
@@ -60,8 +60,8 @@ pub(crate) fn crossover(lengths: &[Length]) -> Option<usize> {
     Some((below.segment_bytes as f64 * step.powf(low / (low - high))).round() as usize)
 }
 
-/// The length at which the line crosses 0. `None` if it is not known to within [`KNOWN_WITHIN`]. `lengths` are
-/// sorted.
+/// The length at which the line crosses 0. `None` if this length is not known to within [`KNOWN_WITHIN`].
+/// `lengths` are sorted.
 pub(crate) fn threshold(lengths: &[Length]) -> Option<usize> {
     let line = Line::through(lengths)?;
     let at = line.mean - line.level / line.slope;

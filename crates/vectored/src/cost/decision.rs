@@ -8,9 +8,8 @@ use crate::cost::thresholds::{CopyThresholds, Measured, interpolate};
 impl CostModel {
     /// The longest segment that is copied in a list of `segment_count` segments, in bytes.
     ///
-    /// A list of `segment_count` equal segments of this length takes the same time copied and referenced. Copying
-    /// a segment saves the cost of its `iovec`, and a share of the costs of the list. The `n` segments share
-    /// these costs:
+    /// For a list of `n = segment_count` equal segments of this length, copying and referencing take the same
+    /// time. Copying a segment saves the cost of its `iovec`, and 1/n of the costs of the list:
     ///
     /// ```text
     /// saved    = large_segment_ns − copy_segment_ns
@@ -24,18 +23,20 @@ impl CostModel {
     /// If the result is less than 256 bytes, the length is computed again with `segment_ns` instead of
     /// `large_segment_ns`. The second result is limited to 256 bytes.
     ///
-    /// So `cached` applies while all segments fit the staging buffer. In a list that does not fit the buffer,
-    /// segments longer than `uncached` are referenced.
+    /// The limit `cached` applies if all segments fit the staging buffer. The limit `uncached` applies if the
+    /// segments do not fit.
     ///
     /// Measured [thresholds](CostModel::copy_thresholds) replace this formula:
     ///
     /// - At a count with a measured threshold, the length is that threshold.
     /// - Between two measured counts, the length is interpolated linearly in `log(bytes)` over `log(count)`.
-    /// - Above the last measured count, if this count is less than 1000, the formula is scaled so that it gives
-    ///   the last threshold at the last count. The length is at most the last threshold.
-    /// - Above a measured count of 1000, the length is the threshold at 1000 in two cases: if the list fits the
-    ///   staging buffer, or if 1000 segments of this length fill half of the buffer. In all other cases, the
-    ///   length is the larger of `staging_bytes / n` and `uncached`, and at most the threshold at 1000.
+    /// - Above the last measured count, if the last measured count is less than 1000, the formula is multiplied
+    ///   by a factor. The factor makes the formula equal to the last threshold at the last measured count. The
+    ///   length is at most the last threshold.
+    /// - Above 1000 segments, if the count 1000 is measured, the length is the threshold at 1000 in two cases.
+    ///   The list fits the staging buffer, or 1000 segments of this length fill half of the buffer. In all other
+    ///   cases, the length is the larger of `staging_bytes / n` and `uncached`, and at most the threshold at
+    ///   1000.
     ///
     /// The length is 0 for fewer than two segments, because a single segment needs no copying. The length is
     /// never above `staging_bytes`. With a negative cost or a NaN, the length is an arbitrary value within these
@@ -198,7 +199,7 @@ mod tests {
         let (mut copied, mut referenced) = (0, 0);
         for count in [2, 3, 8, 9, 64, 100] {
             for bytes in [16, 256, 512, 1024, 2048, 4096] {
-                // The page end of the last segment saves nothing, which the threshold ignores.
+                // The page end of the last segment saves no time. The threshold ignores this difference.
                 let all = (count * bytes) as u64;
                 let saved = model.writev_ns(count, all) - model.copy_then_write_ns(count, all);
                 let is_clear = saved.abs() > model.page_end_ns;

@@ -39,7 +39,8 @@ impl CostModel {
     /// Fits a model to `observations`.
     ///
     /// Several observations of one list are the rounds of the list. The fit uses the medians over the rounds. If
-    /// even and odd rounds show different costs, the costs of lists and of copying come from `prior`.
+    /// the even rounds and the odd rounds show different costs, the costs of lists and of copying come from
+    /// `prior`.
     ///
     /// The fit minimises the squares of the relative errors, because decisions depend on ratios of times. Large
     /// residuals count linearly (P. J. Huber, "Robust Estimation of a Location Parameter", Annals of Mathematical
@@ -49,13 +50,13 @@ impl CostModel {
     /// [`CostModel::for_target`]. For example, `iovec_step_ns` needs lists of up to 8 segments and lists of more
     /// than 8 segments. `copy_byte_uncached_ns` needs lists larger than the caches.
     ///
-    /// The chunk policy and `staging_bytes` come from `prior`. If a list below a threshold does not fit the
+    /// The chunk policy and `staging_bytes` come from `prior`. If a list that is to be copied does not fit the
     /// staging buffer, `staging_bytes` grows.
     ///
     /// A [threshold](CostModel::copy_thresholds) at one of [`CopyThresholds::COUNTS`] is set only if the rounds
-    /// show the threshold to within a factor of 1.3. For this precision, the observations need shorter and longer
-    /// segments, and at least 8 rounds. The first round of each list is not counted. Without a threshold, the
-    /// costs decide.
+    /// show the threshold to within a factor of 1.3. For this precision, the observations need segments below and
+    /// above the threshold. They also need at least 8 rounds, without the first round of each list. If a
+    /// threshold is not set, the costs determine the threshold.
     #[must_use]
     pub fn fit(prior: CostModel, observations: &[Observation]) -> CostModel {
         let lists = lists_of(observations);
@@ -100,7 +101,8 @@ pub(crate) struct List<'a> {
 }
 
 impl List<'_> {
-    /// The saving at page ends is removed, because segments that end at a page end have another threshold.
+    /// Segments that end at a page end have another threshold, so the saving at page ends is added to the time of
+    /// referencing.
     fn length(&self, page_end_ns: f64) -> Length {
         let spared_ns = page_ends(self.segment_count, self.bytes) as f64 * page_end_ns;
         let log_ratio =
@@ -112,7 +114,7 @@ impl List<'_> {
     }
 }
 
-/// Leaves out rounds that lack the time of copying or of referencing.
+/// Skips observations without a time of copying or a time of referencing.
 pub(crate) fn lists_of(observations: &[Observation]) -> Vec<List<'_>> {
     let mut lists: Vec<List<'_>> = Vec::new();
     for observation in observations {
@@ -143,8 +145,8 @@ fn is_sane(ns: f64) -> bool {
     ns.is_finite() && ns > 0.0
 }
 
-/// The medians over the rounds whose numbers are `chosen`. Each time is compared with the time of `write(2)` in the
-/// same round, so that changes of the machine's speed cancel out.
+/// Returns the medians over the rounds whose numbers are `chosen`. Each time is compared with the time of
+/// `write(2)` in the same round, so that changes of the machine's speed cancel out.
 fn medians(lists: &[List<'_>], chosen: impl Fn(usize) -> bool) -> Vec<Observation> {
     let of_list = |list: &List<'_>| {
         let complete = list.rounds.iter().filter(|round| is_sane(round.write_ns));
@@ -266,7 +268,7 @@ fn copying_costs(prior: CostModel, usable: &[Observation]) -> [f64; 3] {
     if uncached_ns > byte_ns && usable.iter().any(|o| o.bytes > staging_bytes) {
         return [segment_ns, byte_ns, uncached_ns];
     }
-    // No list shows the uncached cost, so the ratio of the costs in `prior` gives it.
+    // No list shows the uncached cost, so the ratio in `prior` gives the uncached cost.
     let [segment_ns, byte_ns, _] = costs(u64::MAX);
     let ratio = prior.copy_byte_uncached_ns / prior.copy_byte_ns;
     let ratio = if ratio.is_finite() { ratio.clamp(1.0, 10.0) } else { 1.0 };

@@ -1,17 +1,18 @@
 //! Finds the one system call that most lists take, and makes it.
 //!
-//! A *run* is two or more small segments in a row. The threshold for the list's length defines *small*
-//! ([`runs`](crate::runs)). If the list begins with a run, and its first two segments are not adjacent in memory,
-//! the run is copied into the staging buffer:
+//! A *run* is two or more small segments in a row. A segment is small if it has at most the bytes of the
+//! threshold ([`runs`](crate::runs)). If the list begins with a run, and its first two segments are not adjacent
+//! in memory, the run is copied into the staging buffer:
 //!
 //! - If the run is the whole list, one `write(2)` sends the copy ([`SingleCall::Staged`]).
 //! - If few bytes follow the run, the remaining segments are copied too, and one `write(2)` sends the copy.
-//! - If few segments follow the run, and none of them is to be copied, one `writev(2)` sends the copy and the
-//!   segments ([`SingleCall::StagedPrefix`]). A header in pieces with a large body is an example.
+//! - If few segments follow the run, and all of them are to be referenced, one `writev(2)` sends the copy and the
+//!   segments ([`SingleCall::StagedPrefix`]). For example, the run is a header in pieces, and one large body
+//!   follows.
 //!
 //! If the list does not begin with a run, one `writev(2)` sends the caller's list ([`SingleCall::List`]). The
-//! list must have no later run and no empty segment. A list whose segments are all adjacent in memory is also
-//! sent by this call.
+//! list must have no later run and no empty segment. If all segments are adjacent in memory, the same call sends
+//! the list.
 //!
 //! [`Gather`](crate::Gather) sends all other lists by plans ([`plan`](mod@crate::plan)). A list that needs
 //! several calls or is sent in chunks ([`ChunkPolicy`](crate::cost::ChunkPolicy)) misses the fast path
@@ -20,8 +21,8 @@
 //! # Why the call is inline
 //!
 //! The call is made in the function that the program called. After a system call, the processor has lost its
-//! prediction of return addresses. A return then takes 2 ns at `/dev/null` and 16 ns at a socket, and the first
-//! return on Zen 4 takes some 80 ns. A return before the call takes a fraction of this time.
+//! prediction of return addresses. So a return from a function takes 2 ns at `/dev/null` and 16 ns at a socket,
+//! and the first return on Zen 4 takes some 80 ns. A return before the call takes a fraction of this time.
 //!
 //! So most lists need only one function, which contains the cached threshold, the copy loop for short segments,
 //! the scan and the system call. [`prepare_otherwise`](FastPath::prepare_otherwise) prepares all other lists, and
@@ -29,8 +30,8 @@
 //!
 //! # Why a run is copied before the list is scanned
 //!
-//! A run at the start of a list is copied in every case: it is the whole call, or the first entry of a longer
-//! call. So the loop that copies reads each length, and no second loop reads it again.
+//! A run at the start of a list is copied in every case. The copy is the whole call, or the first entry of a
+//! longer call. So one loop reads each length and copies the segment.
 
 use std::io::{self, IoSlice};
 
@@ -46,9 +47,8 @@ use crate::sys::span::Span;
 use crate::sys::staging::StagingBuffer;
 use crate::transfer::write_loop::{Attempt, Sink, retry_interrupted};
 
-/// The longest first segment of a run that is copied inline, if a list has more than [`MAX_FEW_SEGMENTS`]
-/// segments. For longer segments, a separate function with wide registers is faster, even with the cost of its
-/// call.
+/// In a list of more than [`MAX_FEW_SEGMENTS`] segments, a run is copied inline if its first segment is at most
+/// this long. For longer segments, a separate function with wide registers is faster.
 const MAX_SHORT_OF_MANY: usize = 32;
 
 /// Page ends do not change the time of shorter segments.
@@ -226,8 +226,8 @@ impl FastPath {
         }
     }
 
-    /// Finds the one call that takes the whole list, and stages its copied segments. If one call is not enough,
-    /// returns the number of staged segments.
+    /// Finds one call that takes the whole list, and stages the segments that the call copies. If no such call is
+    /// found, returns the number of staged segments.
     #[inline(always)]
     fn prepare(&mut self, segments: &[IoSlice<'_>]) -> Result<SingleCall, usize> {
         let small_bytes = self.threshold(segments.len());
@@ -271,7 +271,8 @@ impl FastPath {
         }
     }
 
-    /// An estimate from the length of the first segment. The estimate costs less than copying the list in vain.
+    /// Estimates from the length of the first segment. The estimate costs less than an unnecessary copy of the
+    /// list.
     #[inline(always)]
     fn is_likely_long(&self, segments: &[IoSlice<'_>]) -> bool {
         segments.len().saturating_mul(segments[0].byte_len()) > self.whole_bytes
@@ -325,7 +326,8 @@ impl FastPath {
         }
     }
 
-    /// `None` if one call of few entries does not take both, or if a segment of `rest` must be copied.
+    /// `None` if one call of few entries does not take the prefix and `rest`, or if a segment of `rest` must be
+    /// copied.
     fn with_staged_prefix(&self, rest: &[IoSlice<'_>], small_bytes: usize) -> Option<usize> {
         let limits = self.limits();
         let staged_bytes = self.staging.len();
@@ -338,9 +340,9 @@ impl FastPath {
 
     /// Also copies the `rest` after a staged run if copying takes less time.
     ///
-    /// The kernel would see the run as one entry of a list with the rest. A list of this many equal segments is
-    /// copied if each segment has at most the threshold's bytes. So the rest, for example a body after a header
-    /// in pieces, is copied if it has at most the bytes of this list.
+    /// Together with the rest, the run would be one entry of a list. The model copies a list of `entries`
+    /// segments up to `entries` times the threshold. So the rest is copied if it has at most this number of
+    /// bytes. For example, the rest is a body after a header in pieces.
     fn stage_rest(&mut self, rest: &[IoSlice<'_>]) -> bool {
         if rest.len() >= MAX_FEW_SEGMENTS {
             return false;
@@ -367,7 +369,7 @@ impl FastPath {
             .filter(|scan| is_call(scan.bytes, self.whole_bytes.min(limits.bytes)))
     }
 
-    /// The lengths of the segments do not matter.
+    /// The list must be contiguous in memory. The lengths of the segments do not matter.
     fn scan_contiguous(&self, segments: &[IoSlice<'_>]) -> Option<ListScan> {
         let limits = self.limits();
         let bytes = contiguous_bytes(segments)?;
@@ -479,7 +481,7 @@ fn completed(
     }
 }
 
-/// `bytes` is not 0 and at most `most_bytes`.
+/// True if `bytes` is from 1 to `most_bytes`.
 #[inline(always)]
 fn is_call(bytes: usize, most_bytes: usize) -> bool {
     bytes.wrapping_sub(1) < most_bytes

@@ -506,7 +506,7 @@ impl<W> Drop for GatherWriter<W> {
 }
 
 impl<W: fmt::Debug> fmt::Debug for GatherWriter<W> {
-    /// Shows the number of staged bytes. The bytes may be secret, so the output does not contain them.
+    /// Shows the number of staged bytes. Does not show the bytes, because they may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("GatherWriter")
             .field("inner", self.get_ref())

@@ -12,13 +12,13 @@ use crate::transfer::read_plan::{copy_out, plan_read};
 
 const DEFAULT_CAPACITY_BYTES: usize = 8 * 1024;
 
-/// A buffered reader that fills lists. Large segments are filled directly, small segments from bytes that
-/// were read ahead.
+/// A buffered reader that fills lists. Large segments are filled directly. Small segments are filled from bytes
+/// that were read ahead.
 ///
-/// The reader reads ahead into its buffer, like a [`BufReader`](std::io::BufReader), and fills small records
+/// The reader reads ahead into its buffer, like a [`BufReader`](std::io::BufReader), and fills small segments
 /// from the buffer. If the rest of a list is at least as long as the buffer, one
-/// [`read_vectored`](Read::read_vectored) of the inner reader fills the rest of the list, and then the
-/// buffer. So a large payload is read directly into its segment, and the same call reads the next header.
+/// [`read_vectored`](Read::read_vectored) of the inner reader fills the rest of the list and then the buffer. So
+/// a large payload is read directly into its segment, and the same call reads the next header.
 ///
 /// [`buffer`](ScatterReader::buffer) shows the bytes that were read ahead, and
 /// [`into_parts`](ScatterReader::into_parts) returns them. Dropping the reader loses these bytes. With a
@@ -75,7 +75,7 @@ impl<R> ScatterReader<R> {
         &self.buffer[self.start..self.end]
     }
 
-    /// The size of the buffer in bytes, which limits how much is read ahead.
+    /// The size of the buffer: the most bytes that are read ahead.
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.buffer.len()
@@ -129,9 +129,9 @@ impl<R: Read> ScatterReader<R> {
 
     /// Reads into `segments` from `cursor` on until the segments are full, and advances the cursor.
     ///
-    /// Returns how many bytes this call read. After [`WouldBlock`](io::ErrorKind::WouldBlock), call the
-    /// method again with the same list and cursor. The function [`resume_read`](crate::resume_read) does the
-    /// same without a buffer.
+    /// Returns how many bytes the method read. After [`WouldBlock`](io::ErrorKind::WouldBlock), call the method
+    /// again with the same list and cursor. The function [`resume_read`](crate::resume_read) does the same
+    /// without a buffer.
     pub fn resume_read(
         &mut self,
         segments: &mut [IoSliceMut<'_>],
@@ -176,8 +176,7 @@ impl<R: Read> ScatterReader<R> {
         Ok(transferred)
     }
 
-    /// Fills the rest of the list and then the empty buffer by one call. Returns the number of bytes in the
-    /// list.
+    /// One call fills the rest of the list and then the empty buffer. Returns how many bytes the list got.
     fn read_directly(
         &mut self,
         segments: &mut [IoSliceMut<'_>],
@@ -259,7 +258,7 @@ impl<R: Read> BufRead for ScatterReader<R> {
                 "fill_buf needs a ScatterReader with a capacity above 0"
             );
             (self.start, self.end) = (0, 0);
-            // `Interrupted` is returned to the caller; `BufReader` returns it too.
+            // `Interrupted` is returned to the caller, like by `BufReader`.
             self.end = check_count(self.inner.read(&mut self.buffer)?, self.buffer.len())?;
         }
         Ok(self.buffer())
@@ -271,7 +270,7 @@ impl<R: Read> BufRead for ScatterReader<R> {
 }
 
 impl<R: fmt::Debug> fmt::Debug for ScatterReader<R> {
-    /// Shows the number of buffered bytes. The bytes may be secret, so the output does not contain them.
+    /// Shows the number of buffered bytes. Does not show the bytes, because they may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ScatterReader")
             .field("inner", &self.inner)
