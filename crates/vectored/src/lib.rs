@@ -28,7 +28,7 @@
 //! let mut gather = Gather::new();
 //! match gather.write_all(&file, &record) {
 //!     Ok(bytes) => assert_eq!(bytes, 10_017),
-//!     // Every error counts the bytes of the list that were written before it.
+//!     // The error has the number of bytes that were written before.
 //!     Err(error) => eprintln!("{} bytes written, then: {}", error.transferred(), error.io_error()),
 //! }
 //! # std::fs::remove_file(&path)?;
@@ -46,7 +46,7 @@
 //! # fn main() -> std::io::Result<()> {
 //! # let path = std::env::temp_dir().join(format!("vectored-first-page-log-{}", std::process::id()));
 //! let log = OpenOptions::new().append(true).create(true).open(&path)?;
-//! // One system call: lines of other processes do not get in between. A full disk can still cut it, which is an error.
+//! // One system call: no other process can write between the parts. If a full disk cuts the line, that is an error.
 //! write_once(&log, &["12:00:01 ", "started", "\n"].map(|part| IoSlice::new(part.as_bytes())))?;
 //! # assert_eq!(std::fs::read(&path)?, b"12:00:01 started\n");
 //! # std::fs::remove_file(&path)
@@ -63,7 +63,7 @@
 //! let mut queue = SegmentQueue::new();
 //! for answer in ["short".to_owned(), "long".repeat(10_000)] {
 //!     queue.put_slice(format!("${}\r\n", answer.len()).as_bytes());
-//!     queue.push(answer); // owned: copied if it is short, kept if it is long; `put_slice` copies a borrowed one
+//!     queue.push(answer); // takes an owned value: copies a short value, keeps a long value
 //!     queue.put_slice(b"\r\n");
 //! }
 //! # let reader = std::thread::spawn(|| std::io::read_to_string(reader));
@@ -89,11 +89,11 @@
 //! let pages = vec![[b'x'; 4096]; 1000];
 //! let list: Vec<_> = pages.iter().map(|page| IoSlice::new(page)).collect();
 //!
-//! let mut cursor = SegmentCursor::new(); // where to go on in the list
+//! let mut cursor = SegmentCursor::new(); // the position in the list
 //! loop {
 //!     match resume_write(&socket, &list, &mut cursor) {
 //!         Ok(_) => break,
-//!         // By poll(2), as the example `poll_server` does, or the program's event loop.
+//!         // Wait by poll(2), like the example `poll_server`, or by the program's event loop.
 //!         Err(error) if error.kind() == ErrorKind::WouldBlock => wait_until_writable()?,
 //!         Err(error) => return Err(error.into()),
 //!     }
@@ -114,7 +114,7 @@
 //! # fn main() -> std::io::Result<()> {
 //! # let source = &b"\0\0\0\x05hello\0\0\0\x02so"[..];
 //! # let mut payloads: Vec<Vec<u8>> = Vec::new();
-//! let mut reader = ScatterReader::new(source); // reads ahead; a long payload goes straight to its place
+//! let mut reader = ScatterReader::new(source); // reads ahead; a long payload is read directly
 //! let mut header = [0; 4];
 //! loop {
 //!     match reader.read_exact_vectored(&mut [IoSliceMut::new(&mut header)]) {

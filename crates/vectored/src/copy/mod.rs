@@ -45,10 +45,10 @@ use crate::transfer::message_sockets::refuse_copying_messages;
 ///   have no size, like the files of /proc.
 /// - On file systems that share blocks (btrfs, XFS), the two files share blocks afterwards. Holes of a file may
 ///   be copied as zeros.
-/// - A copy of at least 16 MiB between two files on ext4 or tmpfs measures itself. The copy tries `splice(2)`
-///   through a pipe of 1 MiB, and buffers of 64 to 512 KiB, for the first parts. The fastest way copies the next
-///   parts, and the copy compares again every 16 to 22 MiB. With a technique or a buffer in the [`Options`], the
-///   copy does not measure itself.
+/// - A copy of at least 16 MiB between two files on ext4 or tmpfs measures itself. For the first parts, the copy
+///   tries `splice(2)` through a pipe of 1 MiB, and buffers of 64 to 512 KiB. The fastest way copies the next
+///   parts. The copy compares the ways again every 16 to 22 MiB. With a technique or a buffer in the [`Options`],
+///   the copy does not measure itself.
 /// - The sizes of the caller's pipes do not change without [`Options::enlarge_pipe`]. No file is synchronised.
 /// - A copy from a file or pipe to a pipe polls both descriptors for up to 50 µs before a call that would sleep.
 ///   The polling begins after 64 KiB.
@@ -246,8 +246,8 @@ impl<'p> Options<'p> {
     /// the reader has received these pages, the change may reach the reader. Use these techniques only for files
     /// that do not change.
     ///
-    /// With any technique, some bytes are read and written: to find the end of a file, and if a call does not say
-    /// which side would block.
+    /// Even with a named technique, some bytes are read and written: to find the end of a file, and if a call
+    /// does not say which side would block.
     #[must_use]
     pub fn technique(mut self, technique: impl Into<Option<Technique>>) -> Self {
         self.wishes.technique = technique.into();

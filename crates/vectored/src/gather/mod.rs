@@ -39,7 +39,8 @@ use crate::write::positional::{check_end, into_file};
 /// A run is two or more small segments in a row.
 ///
 /// If a list begins with a run, up to 15 segments after the run may also be copied, for example a body after the
-/// pieces of a header. These `k` segments have at most `(k + 1) · copy_below_bytes(k + 1)` bytes together.
+/// pieces of a header. If `k` segments after the run are copied, these segments have at most `(k + 1) ·
+/// copy_below_bytes(k + 1)` bytes together.
 ///
 /// [`Gather::new`] decides by the model of [`TargetKind::Other`], and does not query the kind of a descriptor.
 ///
@@ -49,10 +50,10 @@ use crate::write::positional::{check_end, into_file};
 /// an aligned list.
 ///
 /// A `Gather` owns a staging buffer of [`staging_bytes`](CostModel::staging_bytes), and an array of at most
-/// [`iov_max`](crate::limits::iov_max) entries. The first list that needs this memory allocates it. If there is
-/// no memory for the staging buffer, no segment is copied. The first list took 17 µs with a buffer of 256 KiB,
-/// and a later list took 0.3 µs. So keep the `Gather`, and use it for all connections of a thread. A `Gather`
-/// keeps no bytes for later calls.
+/// [`iov_max`](crate::limits::iov_max) entries. The first list that needs this memory allocates the memory. If
+/// there is no memory for the staging buffer, no segment is copied. The first list took 17 µs with a buffer of
+/// 256 KiB, and a later list took 0.3 µs. So keep the `Gather`, and use it for all connections of a thread. A
+/// `Gather` keeps no bytes for later calls.
 ///
 /// # Secrets
 ///
@@ -162,7 +163,7 @@ impl Gather {
         self.finish(miss, segments, &mut SegmentCursor::new(), may_split, stream)
     }
 
-    /// Writes `segments` from `cursor` to the end of the list, and returns how many bytes this call wrote.
+    /// Writes `segments` from `cursor` to the end of the list, and returns how many bytes the method wrote.
     ///
     /// The method is like [`write_all`](Gather::write_all), but can be resumed like the function
     /// [`resume_write`](crate::resume_write). Staged bytes are not kept after the call. So another `Gather` or
@@ -185,7 +186,7 @@ impl Gather {
     ///
     /// The method copies short segments like [`write_all`](Gather::write_all), and writes at an offset like the
     /// function [`write_all_at`](crate::files::write_all_at). The method does not use or move the position of the
-    /// file. Through a descriptor opened with `O_APPEND`, Linux appends at any offset (pwrite(2)).
+    /// file. Through a descriptor opened with `O_APPEND`, Linux ignores the offset and appends (pwrite(2)).
     pub fn write_all_at(
         &mut self,
         fd: impl AsDescriptor,
@@ -292,7 +293,7 @@ impl Gather {
 }
 
 impl fmt::Debug for Gather {
-    /// The bytes of the staging buffer may be secret, so the output does not contain them.
+    /// Does not show the bytes of the staging buffer, because these bytes may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Gather")
             .field("model", self.cost_model())

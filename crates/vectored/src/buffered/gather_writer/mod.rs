@@ -53,11 +53,11 @@ const SMALL_BYTES: usize = 2700;
 /// is full. Each piece of a [`write!`] is a separate `write`. A `BufWriter` has the same rule. If a line must
 /// stay whole, format the line into a `String` first.
 ///
-/// An error loses no byte: staged bytes that were not written stay staged, and the next call begins with
-/// them. `write` fails only if it accepted no byte. If `write` accepted a part of its slice, `write` returns
-/// the length of the part. The next call that would write returns the error.
-/// [`WouldBlock`](ErrorKind::WouldBlock) is not kept for the next call: write the rest of the slice again.
-/// [`write_all`](Write::write_all) does not report how much of the slice was accepted.
+/// An error loses no byte: staged bytes that were not written stay staged, and the next call begins with them.
+/// `write` fails only if it accepted no byte. If `write` accepted a part of its slice, `write` returns the length
+/// of the part, and the next call that would write returns the error. [`WouldBlock`](ErrorKind::WouldBlock) is
+/// not kept for the next call: write the rest of the slice again. [`write_all`](Write::write_all) does not report
+/// how much of the slice was accepted.
 ///
 /// If the inner writer panics, no byte of the slice is staged, but a part of the slice may already be
 /// written.
@@ -66,9 +66,9 @@ const SMALL_BYTES: usize = 2700;
 ///
 /// Dropping the writer writes the staged bytes and ignores errors. To see the errors, call
 /// [`flush`](Write::flush) or [`into_inner`](GatherWriter::into_inner) before the drop. A full non-blocking
-/// descriptor does not take all bytes: repeat `flush` until it succeeds, because the drop loses the remaining
-/// bytes. If the last call of the inner writer panicked, the drop writes nothing, because some bytes might be
-/// written twice.
+/// descriptor does not take all bytes: repeat `flush` until `flush` succeeds, because the drop loses the
+/// remaining bytes. If the last call of the inner writer panicked, the drop writes nothing, because some bytes
+/// might be written twice.
 ///
 /// After a fork(2), both processes hold the staged bytes, and both write them. Flush before the fork, or end
 /// the child by `_exit(2)`.
@@ -104,7 +104,7 @@ pub struct GatherWriter<W> {
     gather: Gather,
     /// Always empty between calls. The field keeps the allocation.
     iovecs: Vec<IoSlice<'static>>,
-    /// The error of a call that accepted a part of its slice, for the next call to return. `AssertUnwindSafe`
+    /// The error of a call that accepted a part of its slice. The next call returns the error. `AssertUnwindSafe`
     /// is sound, because the error is only moved: a panic cannot modify a part of the error.
     deferred: Option<AssertUnwindSafe<io::Error>>,
     /// True from the call of the inner writer until its return. After a panic, the flag stays true.
@@ -185,8 +185,8 @@ impl<W> GatherWriter<W> {
         self.inner.as_ref().expect(INNER_IS_PRESENT)
     }
 
-    /// The inner writer, mutably. Flush before you write to the inner writer directly: the staged bytes would
-    /// arrive later.
+    /// The inner writer, mutably. Flush before a direct write to the inner writer, because staged bytes would
+    /// arrive after the direct write.
     #[must_use]
     pub fn get_mut(&mut self) -> &mut W {
         self.inner.as_mut().expect(INNER_IS_PRESENT)
