@@ -1,8 +1,8 @@
 //! Lets a program end a transfer between two system calls, for example after a signal.
 //!
-//! The function that decides is a function pointer for each thread, and not an argument of every function. Only
-//! bindings to languages with signal handlers need the function, and a transfer of one call does not read the
-//! pointer.
+//! Each thread has a function pointer that decides whether a transfer continues. The pointer is not an argument
+//! of every function, because only bindings to languages with signal handlers need it. A transfer of one call
+//! does not read the pointer.
 
 use std::cell::Cell;
 use std::io;
@@ -31,12 +31,12 @@ thread_local! {
 /// [`Interrupted`](io::ErrorKind::Interrupted) with the number of bytes moved before. If the first call completes
 /// the transfer, `should_stop` is not called.
 ///
-/// The function is for bindings to languages that run signal handlers outside of the signal context. For example,
-/// `PyErr_CheckSignals` runs the handlers of Python. An inner call of `interruptible` replaces `should_stop`
-/// until the inner call returns.
+/// `interruptible` is for bindings to languages that run signal handlers outside of the signal context. For
+/// example, `PyErr_CheckSignals` runs the handlers of Python. An inner call of `interruptible` replaces
+/// `should_stop` until the inner call returns.
 ///
 /// A signal that comes between the return of `should_stop` and the start of the system call does not interrupt
-/// that call.
+/// the system call.
 pub fn interruptible<T>(should_stop: fn(CallEnd) -> bool, transfer: impl FnOnce() -> T) -> T {
     let _restored = Restored(SHOULD_STOP.replace(Some(should_stop)));
     transfer()

@@ -27,8 +27,8 @@ impl SegmentCursor {
     /// written. A segment is split only if it exceeds the bytes of a call.
     ///
     /// If the cursor is at the start of a segment and no segment is empty, the batch is a part of `segments`
-    /// itself. If not, the batch is built in `scratch`. The content of `scratch` is replaced, and its memory is
-    /// reused for later batches of this list.
+    /// itself. If not, the batch is built in `scratch`. The content of `scratch` is replaced, and the memory of
+    /// `scratch` is reused for later batches of this list.
     ///
     /// # Panics
     ///

@@ -16,12 +16,12 @@ pub(super) const MAX_LIST_BYTES: usize = 1 << 20;
 /// A growing file is truncated before its size exceeds this limit.
 pub(super) const MAX_FILE_BYTES: u64 = 7 << 20;
 
-/// The size of a file that is overwritten, in bytes. The file does not fit the CPU's near caches, and most files
-/// of a program do not fit them. Outside the caches, a long copy costs less per byte than a short copy. With a
-/// file within the caches, the crossover of 64 segments was one third as high.
+/// The size of a file that is overwritten, in bytes. Most files of programs do not fit the CPU's near caches, so
+/// this file must not fit the caches. Outside the caches, a long copy costs less per byte than a short copy. With
+/// a file within the caches, the crossover of 64 segments was one third as high.
 pub(super) const OVERWRITTEN_BYTES: u64 = 16 << 20;
 
-/// The intended time of a timed batch. Reading the clock takes about 50 ns.
+/// The intended time of a timed batch. In comparison, reading the clock takes about 50 ns.
 pub(super) const BATCH_TIME: Duration = Duration::from_micros(6);
 
 /// The most calls in a batch. A socket's buffer counts each small write as several hundred bytes.

@@ -38,7 +38,7 @@ impl Writers {
             memory: vec![0x5a; MEMORY_BYTES],
             copying: Gather::with_model(CostModel {
                 copy_thresholds: CopyThresholds::everywhere(u32::MAX),
-                // The longest list must fit.
+                // The staging buffer must have room for the longest list.
                 staging_bytes: MAX_LIST_BYTES,
                 ..model
             }),

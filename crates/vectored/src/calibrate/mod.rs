@@ -16,8 +16,8 @@ mod ends;
 mod lists;
 mod queue;
 
-/// The lists that are measured for the costs. The list includes counts up to 8 and above 8, segments below and
-/// above the usual crossover, and segments that end at page ends.
+/// The lists that are measured for the costs. The lists include counts up to 8 and above 8. Segments are shorter
+/// and longer than the usual crossover. Some segments end at page ends.
 const LISTS: [List; 11] = [
     (2, 64),
     (8, 64),

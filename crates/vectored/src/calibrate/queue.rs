@@ -1,8 +1,8 @@
 //! Measures the thresholds of a queue under the conditions of a server: other work runs between the calls.
 //!
 //! In a loop of equal calls, the code of the kernel, the caller's values and the buffer of the queue stay in the
-//! near caches. A call and a copy then cost less than in a server. So 1 MiB of other memory is read before each
-//! timed write. The values are taken in turn from a pool that is larger than the near caches.
+//! near caches. Calls and copies in this loop cost less than in a server. So 1 MiB of other memory is read before
+//! each timed write. The values are taken in turn from a pool that is larger than the near caches.
 
 use std::hint::black_box;
 use std::io;
@@ -84,7 +84,7 @@ struct Comparison {
     segments: Vec<Arc<[u8]>>,
     count: usize,
     next: usize,
-    /// The time of the alternative takes the place of the time of referencing.
+    /// The ratios are time of copying ÷ time of the alternative.
     length: Length,
 }
 
@@ -104,7 +104,7 @@ impl Comparison {
         }
     }
 
-    /// The first round is not added, because the queues allocate memory during it.
+    /// The first round is not added, because the queues allocate memory during the first round.
     fn add(
         &mut self,
         round: usize,
@@ -113,7 +113,8 @@ impl Comparison {
         let mut times = [None; 2];
         let copies_first = round % 2 == 0;
         for copies in [copies_first, !copies_first] {
-            // The previous segments may still be in a cache.
+            // Each write takes the next segments of the pool, because the previous segments may still be in a
+            // cache.
             if self.next + self.count > self.segments.len() {
                 self.next = 0;
             }

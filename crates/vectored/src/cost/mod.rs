@@ -29,8 +29,9 @@ use crate::sys::limits::Limits;
 /// - `write(2)` of the same number of contiguous bytes: `call_ns + b · byte_ns`.
 /// - `writev(2)` that references every segment: the time of the `write(2)`, plus `gather_call_ns + n ·
 ///   segment_ns`. If segments have 256 bytes or more, `large_segment_ns` replaces `segment_ns`. If `n > 8`,
-///   `iovec_step_ns` is added. For each segment that ends at the end of a page, `page_end_ns` is subtracted. A
-///   page has 4096 bytes, counted from the start of the list. The last segment does not count.
+///   `iovec_step_ns` is added. For each segment that ends at the end of a page, `page_end_ns` is subtracted. The
+///   pages have 4096 bytes, and the first page begins at the start of the list. The end of the last segment does
+///   not count.
 /// - Copying every segment into one buffer, then `write(2)`: the time of the `write(2)`, plus `n ·
 ///   copy_segment_ns + b · copy_byte_ns`. If `b > staging_bytes`, `copy_byte_uncached_ns` replaces
 ///   `copy_byte_ns`.
@@ -80,7 +81,7 @@ pub struct CostModel {
     /// and sockets, 80–160 in tmpfs if the list begins at the start of a page.
     ///
     /// The kernel starts a new copy at each page and at each segment. If a page and a segment end together, the
-    /// kernel starts one copy less. So segments of 1024 or 2048 bytes cost less to gather than segments that are
+    /// kernel starts one copy fewer. So segments of 1024 or 2048 bytes cost less to gather than segments that are
     /// a few bytes longer or shorter.
     pub page_end_ns: f64,
     /// The kernel's cost of moving a byte, in ns a byte. Copying and referencing both have this cost, so no
@@ -100,7 +101,7 @@ pub struct CostModel {
     pub staging_bytes: usize,
     /// Measured thresholds between copying and referencing, in bytes, by number of segments.
     ///
-    /// Empty by default. The costs above then give the threshold.
+    /// Empty by default. If a count has no measured threshold, the costs above give the threshold.
     pub copy_thresholds: CopyThresholds,
     /// The policy for lists that are sent in several calls, although one call could take them. The default models
     /// split only lists of more than 28 KiB, on pipes.
@@ -110,8 +111,9 @@ pub struct CostModel {
     pub chunk_policy: Option<ChunkPolicy>,
     /// Measured thresholds of a [`SegmentQueue`](crate::SegmentQueue).
     ///
-    /// Empty by default. The costs above then give the thresholds. [`calibrate`](CostModel::calibrate) measures
-    /// the thresholds of a queue, and [`fit`](CostModel::fit) does not change them.
+    /// Empty by default. If a threshold is not measured, the costs above give the threshold.
+    /// [`calibrate`](CostModel::calibrate) measures the thresholds of a queue, and [`fit`](CostModel::fit) does
+    /// not change them.
     pub queue_thresholds: QueueThresholds,
 }
 

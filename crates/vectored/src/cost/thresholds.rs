@@ -7,9 +7,9 @@ use std::fmt;
 /// [`CostModel`](crate::CostModel) give.
 ///
 /// [`CostModel::calibrate`](crate::CostModel::calibrate) times both techniques at each of
-/// [`COUNTS`](CopyThresholds::COUNTS). Costs are not precise enough near the threshold, because a few nanoseconds
-/// decide there. [`CostModel::copy_below_bytes`](crate::CostModel::copy_below_bytes) documents the thresholds at
-/// other counts.
+/// [`COUNTS`](CopyThresholds::COUNTS). The costs are not precise enough for a threshold, because the times of the
+/// techniques differ by only a few nanoseconds near the threshold.
+/// [`CostModel::copy_below_bytes`](crate::CostModel::copy_below_bytes) documents the thresholds at other counts.
 ///
 /// # Examples
 ///
@@ -48,8 +48,8 @@ impl CopyThresholds {
         }
     }
 
-    /// The measured threshold for lists of exactly `segment_count` segments, in bytes. `None` if it was not
-    /// measured.
+    /// The measured threshold for lists of exactly `segment_count` segments, in bytes. `None` if the threshold
+    /// was not measured.
     #[must_use]
     pub fn get(&self, segment_count: usize) -> Option<u32> {
         self.measured()
@@ -287,7 +287,7 @@ mod tests {
         assert_eq!(at, [1481, 1270, 585]);
         let doubled = [16, 64, 1000].map(|count| with(16, 2962).copy_below_bytes(count));
         assert_eq!(doubled, [2962, 2540, 1170]);
-        // The result of the formula increases from 8 to 9 segments.
+        // The formula gives more for 9 segments than for 8 segments, but the threshold must not increase.
         assert_eq!(with(8, 500).copy_below_bytes(9), 500);
         // Above 1000 segments, the copied list fits the staging buffer, or the threshold is `uncached` (see
         // `copy_below_bytes`).

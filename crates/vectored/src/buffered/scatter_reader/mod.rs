@@ -215,7 +215,7 @@ impl<R: Read> ScatterReader<R> {
     }
 }
 
-/// A safe `Read` may return a wrong count.
+/// An implementation of `Read` may return a wrong count.
 fn check_count(read: usize, asked: usize) -> io::Result<usize> {
     if read > asked {
         return Err(io::Error::new(

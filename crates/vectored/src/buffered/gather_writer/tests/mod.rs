@@ -19,7 +19,7 @@ use crate::{Gather, GatherWriter, SegmentCursor, TransferError};
 #[derive(Clone)]
 struct Shared {
     sink: Rc<RefCell<ScriptedSink>>,
-    /// Counted from 1. Before the panic, the call takes bytes by the script.
+    /// The number of the call, counted from 1. Before the panic, the call takes bytes by the script.
     panics_at: Option<usize>,
     /// The number of bytes that were taken before the last call.
     known: Rc<RefCell<usize>>,
@@ -132,7 +132,7 @@ fn make(inner: &Shared, (gathers, capacity): (bool, usize)) -> GatherWriter<Shar
 
 struct Model {
     accepted: Vec<u8>,
-    /// Without `WouldBlock`.
+    /// The number of errors other than `WouldBlock`.
     errors: usize,
     next: u8,
 }

@@ -23,7 +23,7 @@ proptest! {
             let before = model.accepted.clone();
             if catch_unwind(AssertUnwindSafe(|| model.run(step, &mut writer))).is_err() {
                 prop_assert_eq!(inner.calls(), panics_at, "an unexpected panic");
-                // The writer does not know how many bytes the call wrote before its panic.
+                // The writer does not know how many bytes the inner writer wrote before the panic.
                 let known = *inner.known.borrow();
                 let kept = before.get(known..).unwrap_or_default();
                 prop_assert_eq!(writer.buffer(), kept);
