@@ -1,4 +1,4 @@
-//! The traits of the crate `bytes`.
+//! Implements the traits of the crate `bytes`.
 
 use std::io::IoSlice;
 
@@ -7,22 +7,22 @@ use bytes::{Buf, Bytes};
 use crate::queue::SegmentQueue;
 
 impl SegmentQueue {
-    /// Appends the bytes of a `Buf`: copies chunks of up to
-    /// [`copy_below_bytes`](crate::queue::QueuePolicy::copy_below_bytes), and keeps longer chunks by
-    /// [`Buf::copy_to_bytes`](https://docs.rs/bytes/1/bytes/trait.Buf.html#method.copy_to_bytes), which does not copy the
-    /// bytes of a [`Bytes`].
+    /// Appends the bytes of a `Buf`. Chunks of up to [`copy_below_bytes`](crate::queue::QueuePolicy::copy_below_bytes)
+    /// are copied. Longer chunks are kept by
+    /// [`Buf::copy_to_bytes`](https://docs.rs/bytes/1/bytes/trait.Buf.html#method.copy_to_bytes), which does not copy
+    /// the bytes of a [`Bytes`].
     ///
     /// With feature `bytes`.
     ///
     /// # Panics
     ///
-    /// If the buffer has bytes remaining but an empty chunk, which breaks the contract of `Buf::chunk`.
+    /// If the buffer has bytes remaining but an empty chunk. Such a buffer breaks the contract of `Buf::chunk`.
     pub fn push_buf(&mut self, mut buf: impl Buf) {
         while buf.has_remaining() {
-            // Not `chunks_vectored`, which may skip data: https://github.com/tokio-rs/bytes/issues/701
+            // `chunks_vectored` may skip data: https://github.com/tokio-rs/bytes/issues/701
             let chunk = buf.chunk();
             let bytes = chunk.len();
-            // Otherwise an empty chunk would make the loop endless.
+            // With an empty chunk, the loop would never end.
             assert!(
                 bytes > 0,
                 "the Buf has {} bytes remaining, but its chunk() is empty",
@@ -38,9 +38,10 @@ impl SegmentQueue {
     }
 }
 
-/// The bytes to be written. [`advance`](Buf::advance) removes bytes from the queue. With feature `bytes`.
+/// Gives access to the bytes that are not written yet. [`advance`](Buf::advance) removes bytes from the queue. With
+/// feature `bytes`.
 ///
-/// So `tokio_util::io::poll_write_buf` writes a queue.
+/// `tokio_util::io::poll_write_buf` can write a queue by this trait.
 impl Buf for SegmentQueue {
     fn remaining(&self) -> usize {
         self.len()
@@ -86,7 +87,6 @@ impl Buf for SegmentQueue {
 mod tests {
     use super::*;
 
-    /// Breaks the contract of `Buf`: it has bytes remaining but an empty chunk.
     struct Hollow;
 
     impl Buf for Hollow {

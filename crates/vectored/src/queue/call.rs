@@ -1,4 +1,4 @@
-//! The number of bytes of a queue that the next call gets.
+//! Decides how many bytes of a queue the next call gets.
 
 use std::cell::Cell;
 use std::io::IoSlice;
@@ -8,18 +8,18 @@ use crate::queue::SegmentQueue;
 use crate::sys::limits::Limits;
 
 thread_local! {
-    /// Memory for the lists of calls. Each thread has one, and not each queue, since a server has many queues and few
-    /// threads. The memory is taken out while a call is made, since the writer may write another queue.
+    /// The memory for the list of a call. The memory belongs to a thread, because a server has many queues and few
+    /// threads. A call takes the memory out, because the writer may write another queue during the call.
     static SLICES: Cell<Vec<IoSlice<'static>>> = const { Cell::new(Vec::new()) };
 }
 
-/// Calls `call` with a list in memory that this thread keeps.
+/// Passes an empty list to `call`. The memory of the list is reused by later calls of this thread.
 ///
-/// Inline, so that the system call is made in the function that the program called
+/// The function is inline so that the function called by the program makes the system call
 /// ([why](crate::gather::fast_path)).
 #[inline(always)]
 pub(super) fn with_slices<'a, R>(call: impl FnOnce(&mut Vec<IoSlice<'a>>) -> R) -> R {
-    // Empty in a destructor of the thread, after the thread-local memory is gone.
+    // In a destructor of another thread-local variable, `SLICES` may already be destroyed. The list is then new.
     let mut slices = recycle(SLICES.try_with(Cell::take).unwrap_or_default());
     let result = call(&mut slices);
     let _gone = SLICES.try_with(|kept| kept.set(recycle(slices)));
@@ -28,12 +28,12 @@ pub(super) fn with_slices<'a, R>(call: impl FnOnce(&mut Vec<IoSlice<'a>>) -> R) 
 
 pub(crate) struct Filled {
     pub(crate) bytes: usize,
-    /// False if no two kept segments follow each other, so that no slices of one allocation are neighbours.
+    /// False if no two kept segments are neighbours in the queue. Only neighbours can be slices of one allocation.
     pub(crate) may_adjoin: bool,
 }
 
 impl SegmentQueue {
-    /// Fills `slices` with the bytes of the next call. Nothing is added if the queue is empty.
+    /// Fills `slices` with the bytes of the next call. An empty queue adds no slice.
     pub(crate) fn fill<'a>(&'a self, limits: Limits, slices: &mut Vec<IoSlice<'a>>) -> Filled {
         let mut most = self.wanted_bytes().min(limits.bytes);
         let open_bytes = self.copied.len() - self.copied_start - self.kept.enclosed_bytes();
@@ -67,8 +67,8 @@ impl SegmentQueue {
         }
     }
 
-    /// The list that [`fill`](SegmentQueue::fill) would add, if it is the whole queue and lies in memory as a list
-    /// already.
+    /// Returns the list that [`fill`](SegmentQueue::fill) would add, if the list is the whole queue and already exists
+    /// in memory.
     #[cfg(all(
         feature = "uring",
         target_os = "linux",
@@ -82,7 +82,7 @@ impl SegmentQueue {
         (bytes == self.len() && list.len() <= limits.segments).then_some(list)
     }
 
-    /// The bytes that the next call would get if the kernel took any number.
+    /// Returns the number of bytes of the next call, without the limits of the system.
     #[inline]
     pub(super) fn wanted_bytes(&self) -> usize {
         let remaining = self.len();
@@ -97,7 +97,8 @@ impl SegmentQueue {
         let remaining = self.len();
         let chunk = self.policy.chunk_bytes.max(1);
         let ends = &self.record_ends;
-        // A call of several records is no longer than a chunk: a shared pipe keeps `PIPE_BUF` bytes together.
+        // A call of several records has at most `chunk` bytes, because a shared pipe keeps only `PIPE_BUF` bytes
+        // together.
         let wanted = match ends.first(self.written) {
             Some(first) => ends.last_within(self.written, chunk).unwrap_or(first),
             None if remaining <= chunk.saturating_add(chunk / 2) => remaining,
@@ -106,8 +107,10 @@ impl SegmentQueue {
         wanted.max(self.offered_bytes)
     }
 
-    /// The number of bytes up to the end of the last record in the next `bytes`; `bytes` if no record ends there, if the
-    /// queue is written to its end, or if more bytes were offered before.
+    /// Returns the number of bytes up to the end of the last record within `bytes`.
+    ///
+    /// Returns `bytes` if no record ends within `bytes`, or if `bytes` is the whole queue. Never returns fewer bytes
+    /// than the queue offered before `Pending`.
     #[inline]
     pub(super) fn end_at_record(&self, bytes: usize) -> usize {
         if bytes == self.len() { bytes } else { self.end_within(bytes) }

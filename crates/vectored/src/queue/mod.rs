@@ -1,7 +1,4 @@
-//! A queue of the segments of a connection or a log: many messages, few calls.
-//!
-//! Short segments are copied when they are put in, into one buffer, as into a `Vec`; long segments are kept and referenced.
-//! `call` decides how many bytes the next call gets, `write` makes the calls.
+//! The segment queue of a connection or a log: [`SegmentQueue`].
 
 #[cfg(feature = "bytes")]
 mod bufs;
@@ -26,11 +23,11 @@ use crate::sys::limits::MAX_CALL_BYTES;
 pub use self::policy::QueuePolicy;
 pub use self::segment::Segment;
 
-/// A queue of segments that a connection or a log owns, and that is written by as few calls as possible.
+/// A queue of segments that a connection or a log owns. One system call writes many queued messages.
 ///
-/// A program puts messages in: [`put_slice`](SegmentQueue::put_slice) copies, [`push`](SegmentQueue::push) copies short
-/// segments and keeps long ones, in the same order. One call then writes many messages. On servers, few calls save more
-/// than any choice between copying and gathering inside one call.
+/// [`put_slice`](SegmentQueue::put_slice) copies. [`push`](SegmentQueue::push) copies short segments and keeps long
+/// segments. The queue writes all bytes in the order in which the program put them in. On servers, fewer calls save
+/// more time than the choice between copying and gathering within a call.
 ///
 /// | to put in | use |
 /// |---|---|
@@ -45,32 +42,32 @@ pub use self::segment::Segment;
 /// | a non-blocking descriptor that is ready | [`write_some`](SegmentQueue::write_some) |
 /// | an `AsyncWrite` of tokio (feature `tokio`) | `drain_to`, or `poll_write_to` and `poll_write_some` in a `poll` function |
 ///
-/// Write the queue when no more messages are at hand, and not after each message. `flush` of the trait `Write` sends
-/// nothing: [`write_to`](SegmentQueue::write_to) does.
+/// Write the queue when no more messages are at hand, not after each message. `flush` of the trait `Write` sends
+/// nothing. [`write_to`](SegmentQueue::write_to) sends.
 ///
-/// The queue owns the data and the position. Exactly the bytes that were written are gone from the queue, whether the
-/// call succeeds, fails, or is cancelled. So no write loses or repeats bytes.
+/// The queue owns the data and the position. A call removes exactly the bytes that were written, even if the call fails
+/// or is cancelled. So no write loses or repeats bytes.
 ///
-/// In a steady state, messages cost no allocation. When the queue becomes empty, memory of more than
-/// [`retained_bytes`](QueuePolicy::retained_bytes) is freed.
+/// In a steady state, messages cost no allocation. When the queue becomes empty, the queue frees memory above
+/// [`retained_bytes`](QueuePolicy::retained_bytes).
 ///
-/// Writing an empty queue makes no system call. If a queue is dropped, the bytes left in the queue are lost: check
+/// Writing an empty queue makes no system call. Dropping a queue loses the bytes that are not written: check
 /// [`is_empty`](SegmentQueue::is_empty) first.
 pub struct SegmentQueue {
     policy: QueuePolicy,
-    /// The copied bytes, in the order of the queue. The bytes before `copied_start` were written.
+    /// The copied bytes, in the order of the queue. The bytes before `copied_start` are already written.
     copied: Vec<u8>,
     copied_start: usize,
-    /// How many bytes are allocated at once after memory was freed: the copied bytes of the last filling, or half of
-    /// the previous value, whichever is more.
+    /// The size of the first allocation after `copied` was freed. The value is the number of copied bytes at the last
+    /// `clear`, but at least half of the previous value.
     regrow_bytes: usize,
-    /// The kept segments, and the copied bytes before each of them. The other copied bytes are after the last kept
-    /// segment.
+    /// The kept segments, and the numbers of copied bytes before each kept segment. The remaining copied bytes follow
+    /// the last kept segment.
     kept: Kept,
     record_ends: RecordEnds,
-    /// Bytes that were written since the queue was made.
+    /// The number of bytes that were written since the queue was made. The value wraps.
     written: u64,
-    /// The next call gets at least this many bytes: the writer was not ready for the last call, which had this many.
+    /// The number of bytes in a call to which the writer answered `Pending`. The next call gets at least this number.
     offered_bytes: usize,
 }
 
@@ -110,23 +107,25 @@ impl SegmentQueue {
         }
     }
 
-    /// Appends a segment: copies a segment of up to [`copy_below_bytes`](QueuePolicy::copy_below_bytes), and keeps a
-    /// longer segment until it is written. The method takes the owner, since the queue outlives a borrow. For borrowed
-    /// bytes, use [`put_slice`](SegmentQueue::put_slice).
+    /// Appends a segment. A segment of up to [`copy_below_bytes`](QueuePolicy::copy_below_bytes) is copied. The queue
+    /// keeps a longer segment until the segment is written.
+    ///
+    /// The method takes an owner, because the queue outlives a borrow. For borrowed bytes, use
+    /// [`put_slice`](SegmentQueue::put_slice).
     ///
     /// # Panics
     ///
-    /// If the kept segments have more than `isize::MAX` bytes together. This is possible only with segments that
-    /// share memory.
+    /// If the kept segments have more than `isize::MAX` bytes together. Only segments that share memory can reach this
+    /// number.
     #[inline]
     pub fn push(&mut self, segment: impl Into<Segment>) {
         self.append(segment.into());
     }
 
-    /// Appends the bytes of an owner that the program keeps: copies them if there are up to
-    /// [`copy_below_bytes`](QueuePolicy::copy_below_bytes), otherwise keeps a clone of the owner.
+    /// Appends the bytes of an owner that the program keeps. Up to [`copy_below_bytes`](QueuePolicy::copy_below_bytes)
+    /// bytes are copied. For more bytes, the queue keeps a clone of the owner.
     ///
-    /// For an owner whose clone is cheap, such as `Bytes` or `Arc<[u8]>`. Short bytes are copied without a clone: a
+    /// Use this method if cloning the owner is cheap, as for `Bytes` or `Arc<[u8]>`. Short bytes are copied because a
     /// clone costs two atomic operations.
     #[inline]
     pub fn push_shared<T: AsRef<[u8]> + Clone + Into<Segment>>(&mut self, owner: &T) {
@@ -140,12 +139,12 @@ impl SegmentQueue {
 
     /// Appends a segment as [`push`](SegmentQueue::push) does, if the queue has room for it.
     ///
-    /// An empty queue has room for any segment. Any other queue has room if, with the segment, it holds no more than
-    /// [`limit_bytes`](QueuePolicy::limit_bytes).
+    /// An empty queue has room for any segment. A queue that is not empty has room if the queue and the segment
+    /// together have at most [`limit_bytes`](QueuePolicy::limit_bytes).
     ///
     /// # Errors
     ///
-    /// If there is no room. The error holds the segment.
+    /// If the queue has no room. The error holds the segment.
     pub fn try_push(&mut self, segment: impl Into<Segment>) -> Result<(), QueueFull> {
         let segment = segment.into();
         let has_room = self.len().saturating_add(segment.len()) <= self.policy.limit_bytes;
@@ -156,17 +155,19 @@ impl SegmentQueue {
         Ok(())
     }
 
-    /// Allocates memory for `bytes` more copied bytes and one more kept segment, unless the memory is there already:
-    /// the next [`put_slice`](SegmentQueue::put_slice) of up to `bytes` bytes, or the next [`push`](SegmentQueue::push)
-    /// of a segment that is kept, needs no other memory. A pushed segment up to `copy_below_bytes` is copied: reserve
-    /// its bytes.
+    /// Allocates memory for `bytes` more copied bytes and for one more kept segment, unless the queue has this memory
+    /// already.
     ///
-    /// This is for programs that do not end when memory is refused. `put_slice` and `push` then abort the process, as a
-    /// `Vec` does.
+    /// After this call, [`put_slice`](SegmentQueue::put_slice) of up to `bytes` bytes allocates nothing.
+    /// [`push`](SegmentQueue::push) of one kept segment allocates nothing either. For a segment that `push` copies,
+    /// reserve the bytes of the segment.
+    ///
+    /// Use this method if the program must survive a refused allocation. Without a reservation, `put_slice` and `push`
+    /// abort the process, as a `Vec` does.
     ///
     /// # Errors
     ///
-    /// If memory is refused, or if the bytes are more than `isize::MAX`. The queue is unchanged.
+    /// If memory is refused, or if the copied bytes would exceed `isize::MAX`. The queue is unchanged.
     #[inline]
     pub fn try_reserve(&mut self, bytes: usize) -> Result<(), TryReserveError> {
         if self.copied.capacity() - self.copied.len() < bytes {
@@ -175,12 +176,15 @@ impl SegmentQueue {
         self.kept.try_reserve_one()
     }
 
-    /// Marks the end of a record: calls end at the end of a record, unless the kernel ends them earlier.
+    /// Marks the end of a record. A call gets whole records, so the call ends within a record only if the kernel ends
+    /// the call early.
     ///
-    /// So records of several processes do not mix if the processes append to one file (`O_APPEND`), or write to one pipe
-    /// with up to `PIPE_BUF` bytes a call (`chunk_bytes` of 4096). A full disk or a signal can still end a call within a
-    /// record. A record of more than [`iov_max`](crate::limits::iov_max) segments, or more than [`MAX_CALL_BYTES`], takes
-    /// several calls. Bytes after the last end are also written, so end a record before the queue is written.
+    /// Records of several processes do not mix if the processes append to one file (`O_APPEND`). Records do not mix in
+    /// a shared pipe if a call has at most `PIPE_BUF` bytes (`chunk_bytes` of 4096). A full disk or a signal can end a
+    /// call within a record. A record of more than [`iov_max`](crate::limits::iov_max) segments or more than
+    /// [`MAX_CALL_BYTES`] takes several calls.
+    ///
+    /// Bytes after the last end of a record are also written. So end a record before the queue is written.
     #[inline]
     pub fn end_record(&mut self) {
         let end = self.written.wrapping_add(self.len() as u64);
@@ -189,41 +193,41 @@ impl SegmentQueue {
         }
     }
 
-    /// The number of bytes to be written.
+    /// Returns the number of bytes that are not written yet.
     #[must_use]
     #[inline]
     pub fn len(&self) -> usize {
         self.copied.len() - self.copied_start + self.kept.bytes()
     }
 
-    /// Whether there is no byte to be written.
+    /// Returns whether all bytes are written.
     #[must_use]
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether the queue holds [`limit_bytes`](QueuePolicy::limit_bytes) or more. If so, write the queue before more is
-    /// put in. An empty queue is never full.
+    /// Returns whether the queue holds [`limit_bytes`](QueuePolicy::limit_bytes) or more. Write a full queue before
+    /// more bytes are put in. An empty queue is never full.
     #[must_use]
     #[inline]
     pub fn is_full(&self) -> bool {
         self.len() >= self.policy.limit_bytes.max(1)
     }
 
-    /// The bytes to be written, in order, in as few slices as possible. No slice is empty.
+    /// Returns the bytes that are not written yet, in order, in as few slices as possible. No slice is empty.
     pub fn segments(&self) -> impl Iterator<Item = &[u8]> {
         self.kept.slices(&self.copied[self.copied_start..])
     }
 
-    /// Removes the first `bytes`, which were written by other means.
+    /// Removes the first `bytes` bytes, which the program wrote without a method of the queue.
     ///
     /// # Panics
     ///
     /// If the queue holds fewer bytes.
     #[inline]
     pub fn advance(&mut self, bytes: usize) {
-        // The usual case: one call took all.
+        // In the usual case, one call took all bytes.
         if bytes == self.len() { self.clear() } else { self.advance_within(bytes) }
     }
 
@@ -236,13 +240,13 @@ impl SegmentQueue {
         self.offered_bytes = self.offered_bytes.saturating_sub(bytes);
         self.written = self.written.wrapping_add(bytes as u64);
         self.record_ends.forget_to(self.written);
-        // Written bytes that are not in `kept` were copied.
+        // The copied bytes that were written are the bytes that `kept` does not count.
         self.copied_start += bytes - self.kept.advance(bytes);
-        // This comes last, since an owner may panic when it is dropped.
+        // `drop_owners` is last, because dropping an owner may panic.
         self.kept.drop_owners();
     }
 
-    /// Removes all bytes. If a message was written in part, its rest is lost.
+    /// Removes all bytes. The rest of a message that was written in part is lost.
     pub fn clear(&mut self) {
         self.written = self.written.wrapping_add(self.len() as u64);
         self.regrow_bytes = self.copied.len().max(self.regrow_bytes / 2);
@@ -251,14 +255,15 @@ impl SegmentQueue {
         self.offered_bytes = 0;
         let group_bytes = self.group_bytes();
         self.record_ends.clear(self.written, group_bytes);
-        // This comes last, when all else is consistent: an owner may panic when it is dropped.
+        // `kept.clear` is last, because dropping an owner may panic. All other fields are consistent here.
         if !self.kept.is_empty() {
             self.kept.clear();
         }
         self.free_beyond(self.policy.retained_bytes);
     }
 
-    /// The unwritten bytes as segments: kept segments are handed over, copied bytes are copied again.
+    /// Returns the unwritten bytes as segments. Kept segments are returned without a copy. Copied bytes are copied
+    /// again.
     pub fn into_unsent(mut self) -> impl Iterator<Item = Segment> {
         let enclosed_end = self.copied_start + self.kept.enclosed_bytes();
         let mut segments = self.kept.into_segments(&self.copied[self.copied_start..]);
@@ -280,9 +285,10 @@ impl SegmentQueue {
 
     fn keep(&mut self, segment: Segment) {
         let copied_bytes = self.copied.len() - self.copied_start;
-        // A clone may be empty although its original was not.
+        // A clone may be empty although the original was not empty.
         if self.kept.push(copied_bytes, segment) {
-            // A call also has a limit of segments, and a stretch of copied bytes counts as one segment.
+            // A call has a limit of segments too. A run of copied bytes counts as one segment, a kept segment counts
+            // separately.
             self.record_ends.end_group();
         }
     }
@@ -293,8 +299,9 @@ impl SegmentQueue {
         self.record_ends.push_group(end, self.written, group_bytes);
     }
 
-    /// The most bytes of a [group](RecordEnds) of records: an eighth of the smallest limit of a call. A call holds
-    /// whole groups, so a call may have up to one group less than its limit.
+    /// The largest size of a [group](RecordEnds) of records: an eighth of the smallest limit of a call.
+    ///
+    /// A call gets whole groups. So the size of a call may be below the limit by up to one group.
     #[inline]
     fn group_bytes(&self) -> usize {
         let policy = &self.policy;
@@ -308,7 +315,7 @@ impl SegmentQueue {
         (!is_kept).then(|| &self.copied[self.copied_start..])
     }
 
-    /// Grows and copies, so that `put_slice` has one branch, and its copy knows that there is room.
+    /// Grows and copies out of line, so that `put_slice` has a single branch.
     #[cold]
     #[inline(never)]
     fn grow_and_put(&mut self, bytes: &[u8]) {
@@ -323,8 +330,8 @@ impl SegmentQueue {
         }
     }
 
-    /// Uses the memory of written bytes again, if they are half of the buffer or more; so each byte is moved once on
-    /// average. Otherwise the buffer grows.
+    /// Reuses the memory of written bytes if at least half of the buffer is written. So each byte is moved once on
+    /// average. If less than half is written, the buffer grows.
     #[cold]
     fn grow_copied(&mut self, bytes: usize) {
         let bytes = self.begin_growth(bytes);
@@ -338,14 +345,14 @@ impl SegmentQueue {
         reserved.or_else(|_| self.copied.try_reserve_exact(bytes))
     }
 
-    /// Moves the unwritten bytes to the start of the buffer, if that pays. Returns how many bytes to make room for:
-    /// `bytes` or more.
+    /// Moves the unwritten bytes to the start of the buffer if at least half of the buffer is written. Returns the
+    /// number of bytes to reserve, which is at least `bytes`.
     fn begin_growth(&mut self, bytes: usize) -> usize {
         if self.copied_start >= self.copied.len() / 2 {
             self.move_copied_to_start();
         }
         let at_once = match self.copied.capacity() {
-            // A queue is written as soon as it is full. The last message may have taken the queue over the limit.
+            // A program writes a full queue. The last message may have exceeded the limit.
             0 => self
                 .regrow_bytes
                 .min(self.policy.limit_bytes.saturating_mul(2)),
@@ -354,10 +361,10 @@ impl SegmentQueue {
         bytes.max(at_once)
     }
 
-    /// Frees the memory of an empty queue if the memory exceeds `bytes`.
+    /// Frees the memory of an empty queue if the capacity exceeds `bytes`.
     ///
-    /// The memory is freed and not shrunk: glibc maps the pages of a shrunk buffer again each time, so that 300 KB of
-    /// short slices took 3.5 times as long.
+    /// The buffer is freed and not shrunk. After each shrink, glibc maps the pages again: 300 KB of short slices then
+    /// took 3.5 times as long.
     #[inline]
     fn free_beyond(&mut self, bytes: usize) {
         if self.copied.capacity() > bytes {
@@ -380,7 +387,7 @@ impl Default for SegmentQueue {
 }
 
 impl fmt::Debug for SegmentQueue {
-    /// Shows numbers of bytes and not the bytes, which may be secret.
+    /// Prints the number of bytes, not the bytes, because the bytes may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SegmentQueue")
             .field("len", &self.len())
@@ -390,7 +397,7 @@ impl fmt::Debug for SegmentQueue {
     }
 }
 
-/// Copies everything into the queue, whether it is full or not. No function fails. `flush` does nothing, since this trait
+/// Copies all bytes into the queue, even into a full queue. No method fails. `flush` does nothing, because this trait
 /// writes to no descriptor.
 impl Write for SegmentQueue {
     #[inline]
@@ -419,12 +426,12 @@ impl Write for SegmentQueue {
     }
 }
 
-/// The error of [`SegmentQueue::try_push`]: the queue is full. The error holds the segment that was not put in.
+/// The error of [`SegmentQueue::try_push`]: the queue is full. The error holds the refused segment.
 #[derive(Debug)]
 pub struct QueueFull(Segment);
 
 impl QueueFull {
-    /// The segment that was not put in.
+    /// Returns the refused segment.
     #[must_use]
     pub fn into_segment(self) -> Segment {
         self.0
@@ -443,7 +450,7 @@ impl fmt::Display for QueueFull {
 
 impl Error for QueueFull {}
 
-/// A server keeps a queue in a task that any thread may run.
+/// Any thread may run the task that owns the queue.
 const _: () = {
     const fn is_send_sync_unpin<T: Send + Sync + Unpin + 'static>() {}
     is_send_sync_unpin::<SegmentQueue>();

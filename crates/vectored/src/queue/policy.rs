@@ -1,47 +1,50 @@
-//! When a queue copies, and how many bytes it holds and passes to a call.
+//! The sizes that a queue copies, holds and passes to a call: [`QueuePolicy`].
 
 use crate::cost::{CostModel, TargetKind};
 use crate::sys::limits::MAX_CALL_BYTES;
 
-/// When a [`SegmentQueue`](crate::SegmentQueue) copies, how many bytes it holds, and how long the calls are. All fields
-/// are in bytes.
+/// The sizes that a [`SegmentQueue`](crate::SegmentQueue) copies, holds and passes to a call. All fields are in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct QueuePolicy {
-    /// The longest segment that [`push`](crate::SegmentQueue::push) copies, in bytes. A longer segment is kept, and
-    /// referenced when it is written. 0 copies no segment.
+    /// The longest segment that [`push`](crate::SegmentQueue::push) copies. The queue keeps a longer segment, and a
+    /// call references the kept segment. With 0, the queue copies no segment.
     ///
-    /// It is the length at which copying and keeping take the same time, if a call has some segments with short copied
-    /// heads. With one segment a call, copying is faster up to 2 to 4 times that length.
+    /// At this length, copying and keeping take the same time if a call has a few segments with short copied heads. If
+    /// a call has one segment, copying is faster up to 2 to 4 times this length.
     pub copy_below_bytes: usize,
-    /// The bytes that are copied together for a writer that does not gather, such as the TLS stream of
-    /// tokio-native-tls: one call then writes them instead of several calls. A single segment of this size or more is
-    /// passed on as it is.
+    /// The number of bytes that are copied together for a writer that does not gather, for example the TLS stream of
+    /// tokio-native-tls. One call then writes these bytes instead of several calls. A single segment of this size or
+    /// more is not copied.
     ///
-    /// It is the length at which copying two messages of that many bytes in all into one call takes as long as two calls.
+    /// At this total size, copying two messages for one call takes the same time as two calls.
     pub join_below_bytes: usize,
-    /// The queue is full if it holds this many bytes. [`try_push`](crate::SegmentQueue::try_push) then refuses
-    /// segments. `push`, `put_slice` and the traits `Write` and `BufMut` cannot refuse segments: the queue may exceed
-    /// this limit.
+    /// The number of bytes at which the queue is full. [`try_push`](crate::SegmentQueue::try_push) refuses segments of
+    /// a full queue. `push`, `put_slice` and the traits `Write` and `BufMut` cannot refuse segments, so the queue can
+    /// exceed this limit.
     pub limit_bytes: usize,
-    /// The most bytes of a call. A record is not cut. Without records, the last call may be up to half as long again. 0
-    /// counts as 1. See [`ChunkPolicy`](crate::cost::ChunkPolicy).
+    /// The most bytes of a call. 0 counts as 1. See [`ChunkPolicy`](crate::cost::ChunkPolicy).
+    ///
+    /// A record is not cut: a call with a longer record has more bytes. Without records, the last call may have up to
+    /// 1.5 times this number.
     pub chunk_bytes: usize,
-    /// The most memory that an empty queue keeps for copied bytes, for its list of kept segments, and for its list of
-    /// ends of records: each of the three has this limit. Memory beyond that is freed when the queue becomes empty.
+    /// The most memory that an empty queue keeps. The limit applies separately to the copied bytes, to the list of kept
+    /// segments, and to the list of ends of records. Memory above the limit is freed when the queue becomes empty.
     pub retained_bytes: usize,
-    /// The bytes after which `poll_write_to` lets other tasks run.
+    /// The number of bytes after which `poll_write_to` lets other tasks run.
     pub poll_budget_bytes: usize,
 }
 
 impl QueuePolicy {
-    /// The default policy for a kind of target.
+    /// Returns the default policy for a kind of target.
     ///
-    /// The two thresholds were measured on one machine (2-core Zen 4 VM, Linux 6.18) by the bench `queue`, with 1 MiB of other
-    /// memory read before each write. `Other` was not measured: its `join_below_bytes` is the longest record of TLS.
+    /// `copy_below_bytes` and `join_below_bytes` were measured by the bench `queue` on one machine (2-core Zen 4 VM,
+    /// Linux 6.18). The bench reads 1 MiB of other memory before each write. `Other` was not measured: its
+    /// `join_below_bytes` is the size of the longest TLS record.
     ///
-    /// One `copy_below_bytes` serves calls of one value and of many. No constant suits all machines. On another machine,
-    /// [`from_model`](Self::from_model) with a calibrated model was within 4 % of the better way.
+    /// One value of `copy_below_bytes` is used for calls with one segment and for calls with many segments. No constant
+    /// suits all machines. On another machine, [`from_model`](Self::from_model) with a calibrated model was within 4 %
+    /// of the faster choice.
     #[must_use]
     pub const fn for_target(kind: TargetKind) -> QueuePolicy {
         let other = QueuePolicy {
@@ -70,10 +73,10 @@ impl QueuePolicy {
         }
     }
 
-    /// The policy that follows from a cost model, for example a calibrated model.
+    /// Returns the policy that follows from a cost model, for example from a calibrated model.
     ///
-    /// The two thresholds are the [measured thresholds](CostModel::queue_thresholds) of the model. A threshold that was
-    /// not measured follows from the costs, in bytes:
+    /// The [measured thresholds](CostModel::queue_thresholds) of the model become `copy_below_bytes` and
+    /// `join_below_bytes`. A threshold that was not measured follows from the costs, in bytes:
     ///
     /// ```text
     /// copy_below_bytes = (2 · large_segment_ns + gather_call_ns / 4) / copy_byte_ns,
@@ -82,11 +85,11 @@ impl QueuePolicy {
     ///                    at least 4096 and at most 65,536
     /// ```
     ///
-    /// The second `large_segment_ns` stands for the cost of keeping a segment, besides its `iovec`. The 1000 ns stand for
-    /// the extra cost of a call after other work.
+    /// The second `large_segment_ns` is an estimate of the work for a kept segment besides its `iovec`. The 1000 ns are
+    /// an estimate of the extra time of a call after other work.
     ///
     /// [`chunk_bytes`](QueuePolicy::chunk_bytes) comes from the model. All other fields come from
-    /// [`TargetKind::Other`], since a model has no kind of target. For a file, take the higher limit of its kind:
+    /// [`TargetKind::Other`], because a model has no kind of target. For a file, set the higher limit of a file:
     /// `policy.limit_bytes = QueuePolicy::for_target(TargetKind::File).limit_bytes`.
     #[must_use]
     pub fn from_model(model: &CostModel) -> QueuePolicy {
@@ -103,7 +106,7 @@ impl QueuePolicy {
 }
 
 impl Default for QueuePolicy {
-    /// The policy for [`TargetKind::Other`].
+    /// Returns the policy for [`TargetKind::Other`].
     fn default() -> QueuePolicy {
         QueuePolicy::for_target(TargetKind::Other)
     }

@@ -19,23 +19,23 @@ thread_local! {
 }
 
 impl SegmentQueue {
-    /// Calls the writer once and removes the bytes that it took. Returns the number of bytes, which is 0 only if the
-    /// queue is empty.
+    /// Calls the writer once and removes the bytes that the writer took. Returns the number of bytes, which is 0 only
+    /// if the queue is empty.
     ///
-    /// With feature `tokio`. A writer that gathers ([`is_write_vectored`](tokio::io::AsyncWrite::is_write_vectored)) gets
-    /// a list. Any other writer, such as the TLS stream of tokio-native-tls, gets one slice: segments are copied together
-    /// up to [`join_below_bytes`](crate::queue::QueuePolicy::join_below_bytes), so that the writer does not make a record
-    /// of each segment.
+    /// With feature `tokio`. A writer that gathers ([`is_write_vectored`](tokio::io::AsyncWrite::is_write_vectored))
+    /// gets a list. Any other writer, for example the TLS stream of tokio-native-tls, gets one slice. Segments are
+    /// copied together up to [`join_below_bytes`](crate::queue::QueuePolicy::join_below_bytes), so that the writer does
+    /// not make a record of each segment.
     ///
-    /// After `Pending`, the next call gets the same bytes first, and no fewer, as OpenSSL requires. This does not hold if
-    /// bytes were removed from the queue meanwhile, for example by [`advance`](SegmentQueue::advance) or
-    /// [`write_some`](SegmentQueue::write_some). Segments may be put in meanwhile.
+    /// After `Pending`, the next call starts with the same bytes and has no fewer bytes, as OpenSSL requires. This
+    /// guarantee ends if bytes are removed from the queue, for example by [`advance`](SegmentQueue::advance) or
+    /// [`write_some`](SegmentQueue::write_some). Putting in segments does not end the guarantee.
     ///
     /// # Errors
     ///
     /// The error of the writer, also [`Interrupted`](io::ErrorKind::Interrupted);
     /// [`WriteZero`](io::ErrorKind::WriteZero) if the writer took no byte; [`InvalidData`](io::ErrorKind::InvalidData)
-    /// if the writer reports more bytes than it was given. After an error, no byte is removed from the queue.
+    /// if the writer reports more bytes than the queue passed. After an error, no byte is removed from the queue.
     pub fn poll_write_some<W: AsyncWrite + ?Sized>(
         &mut self,
         cx: &mut Context<'_>,
@@ -45,7 +45,6 @@ impl SegmentQueue {
             return Poll::Ready(Ok(0));
         }
         let (given, polled) = match (io.is_write_vectored(), self.only_copied()) {
-            // One slice needs no list.
             (true, Some(copied)) => {
                 let most = self.wanted_bytes().min(MAX_CALL_BYTES);
                 let bytes = self.end_at_record(most);
@@ -72,14 +71,14 @@ impl SegmentQueue {
 
     /// Writes all bytes. Does not flush the writer.
     ///
-    /// With feature `tokio`. After [`poll_budget_bytes`](crate::queue::QueuePolicy::poll_budget_bytes) the method wakes
-    /// its task and returns `Pending`, so that a fast reader does not keep other tasks from running.
+    /// With feature `tokio`. After [`poll_budget_bytes`](crate::queue::QueuePolicy::poll_budget_bytes), the method
+    /// wakes the task and returns `Pending`, so that other tasks can run even if the writer is always ready.
     ///
     /// # Errors
     ///
-    /// The errors of [`poll_write_some`](SegmentQueue::poll_write_some). The queue then holds the bytes that the writer
-    /// has not taken. Some writers take bytes and write them later: `tokio::fs::File`, `BufWriter`, TLS streams. Such a
-    /// writer may lose the bytes that it has taken.
+    /// The errors of [`poll_write_some`](SegmentQueue::poll_write_some). After an error, the queue holds the bytes that
+    /// the writer has not taken. `tokio::fs::File`, `BufWriter` and TLS streams take bytes before they write the bytes.
+    /// These writers may lose bytes that they have taken.
     pub fn poll_write_to<W: AsyncWrite + Unpin + ?Sized>(
         &mut self,
         cx: &mut Context<'_>,
@@ -88,7 +87,8 @@ impl SegmentQueue {
         self.poll_write_down_to(cx, io, 0)
     }
 
-    /// [`poll_write_to`](SegmentQueue::poll_write_to) until no more than `most_left` bytes are left: for a sink.
+    /// Writes, like [`poll_write_to`](SegmentQueue::poll_write_to), until the queue holds at most `most_left` bytes. A
+    /// sink needs this method.
     pub fn poll_write_down_to<W: AsyncWrite + Unpin + ?Sized>(
         &mut self,
         cx: &mut Context<'_>,
@@ -108,12 +108,12 @@ impl SegmentQueue {
 
     /// Writes all bytes, then flushes the writer.
     ///
-    /// With feature `tokio`. It can be cancelled, by `tokio::select!` for example: the queue then holds the bytes that
-    /// were not written. More bytes can be put in, and a later call continues.
+    /// With feature `tokio`. The future can be cancelled, for example by `tokio::select!`. After a cancellation, the
+    /// queue holds the bytes that were not written. More bytes can be put in, and a later call continues.
     ///
     /// # Examples
     ///
-    /// A task that takes messages while the socket is full, and sends all that have arrived by one call:
+    /// A task takes messages even if the socket is full. One call sends all messages that have arrived:
     ///
     /// ```
     /// use tokio::io::AsyncWrite;
@@ -155,14 +155,14 @@ impl SegmentQueue {
         poll_fn(|cx| Pin::new(&mut *io).poll_flush(cx)).await
     }
 
-    /// Calls `call` with the next bytes in one slice. Bytes of several segments are copied together.
+    /// Passes the next bytes to `call` in one slice. The bytes of several segments are copied together.
     fn with_joined<R>(&self, call: impl FnOnce(&[u8]) -> R) -> R {
         let head = self.segments().next().unwrap_or_default();
         let bytes = self.joined_bytes(head.len());
         if bytes <= head.len() {
             return call(&head[..bytes]);
         }
-        // Empty in a destructor of the thread, after the thread-local memory is gone.
+        // In a destructor of another thread-local variable, `JOINED` may already be destroyed. The buffer is then new.
         let mut joined = JOINED.try_with(Cell::take).unwrap_or_default();
         joined.clear();
         joined.reserve(bytes);
@@ -174,7 +174,7 @@ impl SegmentQueue {
             }
         }
         let result = call(&joined);
-        // The memory is not resized: see `free_beyond` of the queue.
+        // The buffer is freed and not shrunk: `free_beyond` of the queue gives the reason.
         if joined.capacity() > self.policy.retained_bytes {
             joined = Vec::new();
         }
@@ -182,9 +182,10 @@ impl SegmentQueue {
         result
     }
 
-    /// How many bytes the next slice has, for a writer that does not gather: a long first segment, or the bytes that are
-    /// worth copying together, or a record, which is not cut. The rest of a record that the writer has cut is not copied
-    /// whole.
+    /// Returns the size of the next slice for a writer that does not gather.
+    ///
+    /// The size is at most the first segment, `join_below_bytes`, or a record that begins here, whichever is largest.
+    /// If the writer has cut a record, the record's rest has no effect: each call would copy the whole rest again.
     fn joined_bytes(&self, head_bytes: usize) -> usize {
         let record_bytes = self.record_ends.whole_at(self.written).unwrap_or(0);
         let worth_joining = self.policy.join_below_bytes.max(head_bytes);

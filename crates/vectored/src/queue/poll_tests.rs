@@ -1,4 +1,5 @@
-//! What a writer that does not gather gets. Any operations with any writer: `vectored-conformance/src/fuzz/queue.rs`.
+//! Tests of writers that do not gather. `vectored-conformance/src/fuzz/queue.rs` tries random operations with any
+//! writer.
 
 use std::io;
 use std::pin::Pin;
@@ -64,7 +65,7 @@ fn a_writer_that_does_not_gather_gets_joined_pieces_and_long_segments_as_they_ar
 fn a_long_record_is_one_call_of_a_writer_that_does_not_gather() {
     let policy = QueuePolicy {
         chunk_bytes: 30,
-        // One call is made for each poll nevertheless.
+        // A budget of 0 allows one call in each poll.
         poll_budget_bytes: 0,
         ..joining(64)
     };
@@ -94,7 +95,7 @@ fn the_rest_of_a_long_record_is_not_copied_for_each_part_that_the_writer_takes()
     let cx = &mut Context::from_waker(Waker::noop());
     assert!(queue.poll_write_to(cx, &mut writer).is_ready());
     assert_eq!(writer.taken.len(), 10_000);
-    // The whole record, then four times as many bytes as the writer takes.
+    // The first call has the whole record. Each later call has four times as many bytes as the writer takes.
     assert_eq!(writer.calls[0], 10_000);
     let offered: usize = writer.calls.iter().sum();
     assert!(offered <= 5 * 10_000, "{offered} bytes were offered");

@@ -1,23 +1,21 @@
-//! The ends of records. Calls end at them.
+//! The ends of the records in a queue: [`RecordEnds`].
 
 use std::collections::VecDeque;
 
-/// The ends of the records in a queue, as numbers of bytes since the queue was made.
+/// The ends of the records in a queue. A position is the number of bytes since the queue was made.
 ///
-/// Records in a row are a group, as long as they have only a small part of the bytes that a call may have. A record with a
-/// kept segment begins a group. Only the last end of a group is remembered. A call then holds whole groups, and so whole
-/// records. Most ends cost a comparison and a store, and no memory.
-///
-/// A position is never reset. After 2⁶⁴ bytes, it would wrap.
+/// Neighbouring short records form a group of up to `group_bytes`. Only the last end of each group is stored, so most
+/// ends need no memory. A call gets whole groups, and so whole records. A record with a kept segment is the first
+/// record of a group.
 #[derive(Debug)]
 pub(super) struct RecordEnds {
-    /// The ends of the groups before the last group.
+    /// The ends of all groups before the last group.
     ends: VecDeque<u64>,
-    /// The start of the first group: no later than the first byte in the queue, or earlier, if the head of the group
-    /// was written.
+    /// The start of the first group. If the head of the first group was written, the first byte of the queue is after
+    /// `start`.
     start: u64,
     last: u64,
-    /// A record that ends up to here belongs to the last group.
+    /// The largest end of a record that still belongs to the last group.
     group_limit: u64,
 }
 
@@ -31,8 +29,10 @@ impl RecordEnds {
         }
     }
 
-    /// A record ends at `position`, which is at or after all earlier ends. Returns false if the record does not belong
-    /// to the last group: then call [`push_group`](RecordEnds::push_group).
+    /// Ends a record at `position`, which is not before an earlier end.
+    ///
+    /// Returns false if the record does not belong to the last group. The caller then calls
+    /// [`push_group`](RecordEnds::push_group).
     #[inline]
     pub(super) fn extend_group(&mut self, position: u64) -> bool {
         let extends = position <= self.group_limit;
@@ -42,7 +42,8 @@ impl RecordEnds {
         extends
     }
 
-    /// A record ends at `position`, and begins a group of up to `group_bytes`. The bytes before `written` were written.
+    /// Ends a record at `position`. The record begins a group of up to `group_bytes`. Bytes before `written` are
+    /// written.
     pub(super) fn push_group(&mut self, position: u64, written: u64, group_bytes: usize) {
         let begin = self.last.max(written);
         if self.last > written {
@@ -52,7 +53,7 @@ impl RecordEnds {
         self.group_limit = begin.saturating_add(group_bytes as u64);
     }
 
-    /// The record that has begun is the first of another group.
+    /// Makes the current record the first record of a new group.
     #[inline]
     pub(super) fn end_group(&mut self) {
         self.group_limit = 0;
@@ -67,7 +68,7 @@ impl RecordEnds {
         }
     }
 
-    /// Forgets all ends. All bytes up to `written` are gone. A group of up to `group_bytes` begins.
+    /// Forgets all ends, because all bytes up to `written` are gone. Begins a group of up to `group_bytes`.
     #[inline]
     pub(super) fn clear(&mut self, written: u64, group_bytes: usize) {
         if !self.ends.is_empty() {
@@ -89,7 +90,8 @@ impl RecordEnds {
         self.ends.capacity()
     }
 
-    /// The number of bytes from `from` to the last end within `most` bytes; `None` if there is no such end.
+    /// Returns the number of bytes from `from` to the last end within `most` bytes. `None` means that no end is within
+    /// `most`.
     pub(super) fn last_within(&self, from: u64, most: usize) -> Option<usize> {
         let limit = from.saturating_add(most as u64);
         let end = if self.last <= limit {
@@ -98,12 +100,11 @@ impl RecordEnds {
             let count = self.ends.partition_point(|end| *end <= limit);
             *self.ends.get(count.checked_sub(1)?)?
         };
-        // The difference is at most `most`.
         (end > from).then(|| (end - from) as usize)
     }
 
-    /// The number of bytes of the group that begins at `from`; `None` if no end follows, or if the head of the group is
-    /// before `from`.
+    /// Returns the number of bytes of the group that begins at `from`. Returns `None` if no end follows `from`, or if
+    /// the first group begins before `from`.
     #[cfg_attr(not(feature = "tokio"), allow(dead_code))]
     pub(super) fn whole_at(&self, from: u64) -> Option<usize> {
         (self.start == from).then(|| self.first(from))?

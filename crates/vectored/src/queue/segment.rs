@@ -1,4 +1,4 @@
-//! A buffer that a queue owns.
+//! A buffer that a queue owns: [`Segment`].
 
 use std::fmt;
 use std::ops::Deref;
@@ -9,17 +9,21 @@ use bytes::{Buf, Bytes};
 
 use crate::sys::owned_bytes::OwnedBytes;
 
-/// A buffer that a [`SegmentQueue`](crate::SegmentQueue) owns until its bytes are written.
+/// A buffer that a [`SegmentQueue`](crate::SegmentQueue) owns until the bytes of the buffer are written.
 ///
-/// `From` makes a segment of a `Vec<u8>`, `Box<[u8]>`, `Arc<[u8]>`, `String`, `Arc<str>`, `&'static [u8]` or
-/// `&'static str`, and with feature `bytes` of a `Bytes` or `BytesMut`. Nothing is copied or allocated. (A `BytesMut`
-/// with spare capacity allocates the header of a `Bytes`.) [`from_owner`](Segment::from_owner) takes any other owner.
+/// `From` makes a segment of a `Vec<u8>`, `Box<[u8]>`, `Arc<[u8]>`, `String`, `Arc<str>`, `&'static [u8]` or `&'static
+/// str`. With feature `bytes`, `From` also takes a `Bytes` or `BytesMut`. [`from_owner`](Segment::from_owner) takes any
+/// other owner.
+///
+/// `From` copies no bytes and allocates no memory, with one exception: a `BytesMut` with spare capacity allocates the
+/// header of a `Bytes`.
+///
 /// The owner is dropped with the segment. A `Bytes` that is a part of a larger allocation keeps the whole allocation in
-/// memory until then.
+/// memory until the segment is dropped.
 #[derive(Default)]
 pub struct Segment {
     owner: Owner,
-    /// The bytes before this position were written.
+    /// The bytes before this position are already written.
     start: usize,
 }
 
@@ -39,8 +43,8 @@ impl Default for Owner {
 }
 
 impl Segment {
-    /// A segment of the bytes of any owner, such as a memory mapping or a buffer of a pool. The owner is dropped when its
-    /// bytes are written.
+    /// Makes a segment of the bytes of any owner, for example a memory mapping or a pooled buffer. The queue drops the
+    /// owner after all bytes of the segment are written.
     ///
     /// Allocates once, for the owner. [`AsRef::as_ref`] is called once.
     pub fn from_owner(owner: impl AsRef<[u8]> + Send + 'static) -> Segment {
@@ -62,7 +66,7 @@ impl Segment {
         matches!(self.owner, Owner::Static(_))
     }
 
-    /// The owner, whose last bytes are the segment.
+    /// Returns the owner. The segment is the last bytes of the owner.
     #[inline]
     pub(super) fn into_owner(self) -> Owner {
         self.owner
@@ -172,8 +176,8 @@ impl From<bytes::BytesMut> for Segment {
     }
 }
 
-/// With feature `bytes`. Copies nothing. Allocates only for a segment of an `Arc`, of a `Vec` with spare capacity, or
-/// made by [`from_owner`](Segment::from_owner).
+/// With feature `bytes`. Copies nothing. Allocates for a segment made of an `Arc`, of a `Vec` with spare capacity, or
+/// by [`from_owner`](Segment::from_owner).
 #[cfg(feature = "bytes")]
 impl From<Segment> for Bytes {
     #[inline]
@@ -191,7 +195,7 @@ impl From<Segment> for Bytes {
     }
 }
 
-/// Copies, except that a whole `Vec<u8>`, `Box<[u8]>` or `String` is returned as it is.
+/// Copies the bytes, except for a whole `Vec<u8>`, `Box<[u8]>` or `String`, which is returned without a copy.
 impl From<Segment> for Vec<u8> {
     #[inline]
     fn from(segment: Segment) -> Vec<u8> {
@@ -203,7 +207,7 @@ impl From<Segment> for Vec<u8> {
 }
 
 impl fmt::Debug for Segment {
-    /// Shows the number of bytes and not the bytes, which may be secret.
+    /// Prints the number of bytes, not the bytes, because the bytes may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Segment")
             .field("bytes", &self.len())

@@ -29,7 +29,7 @@ fn segment_of(kind: usize, bytes: &[u8]) -> Segment {
     }
 }
 
-/// `Send`, and not `Sync`.
+/// This owner is `Send` but not `Sync`.
 struct RefCellOwner(#[allow(dead_code)] RefCell<()>, Vec<u8>);
 
 impl AsRef<[u8]> for RefCellOwner {
@@ -51,12 +51,12 @@ fn any_policy() -> impl Strategy<Value = QueuePolicy> {
     })
 }
 
-/// The model: the bytes to be written and the positions in them at which records end.
+/// The bytes that are not written yet, and the positions in `bytes` at which records end.
 #[derive(Default)]
 struct Model {
     bytes: Vec<u8>,
     record_ends: Vec<usize>,
-    /// How many bytes were put in. No byte has the value of its neighbour.
+    /// The number of bytes put in so far. Neighbouring bytes have different values.
     put_bytes: usize,
 }
 
@@ -74,9 +74,11 @@ impl Model {
         self.record_ends.iter_mut().for_each(|end| *end -= bytes);
     }
 
-    /// Checks that a call may end after `bytes`: at the end of a record or of the queue, or after the last record. A
-    /// record is cut only if it is the first record and the call is at a limit. Several records are no more than a
-    /// chunk.
+    /// Checks that a call may end after `bytes` bytes.
+    ///
+    /// - A call ends at the end of a record, at the end of the queue, or after the last record.
+    /// - Only the first record of a call may be cut, and only by a limit.
+    /// - A call of several records has at most `chunk_bytes`.
     fn check_end(&self, bytes: usize, is_at_limit: bool, policy: &QueuePolicy) {
         let ends_there = bytes == self.bytes.len() || self.record_ends.contains(&bytes);
         let ends_before = self.record_ends.iter().any(|end| *end < bytes);
@@ -111,7 +113,7 @@ fn check(queue: &SegmentQueue, model: &Model) {
 }
 
 fn write_all(queue: &mut SegmentQueue, model: &mut Model, script: &[Answer], limits: Limits) {
-    // On every system a call may have at least the bytes of a group of records.
+    // On every system, a call may have at least the bytes of one group of records.
     let limits = Limits {
         bytes: limits.bytes.max(queue.group_bytes()),
         ..limits
@@ -148,7 +150,7 @@ fn write_all(queue: &mut SegmentQueue, model: &mut Model, script: &[Answer], lim
     assert_eq!(sink.taken, expected);
 }
 
-/// A step of a program that uses a queue: its number, and a size.
+/// The number of an operation, and a size in bytes.
 type Step = (usize, usize);
 
 fn run(
@@ -162,7 +164,7 @@ fn run(
         0..=3 => queue.put_slice(&model.next(size)),
         4..=9 => queue.push(segment_of(step + size, &model.next(size))),
         10 | 11 => {
-            // Often as long as the longest segment that is copied.
+            // The size is often the length of the longest segment that is copied.
             let size = size.min(queue.policy().copy_below_bytes.saturating_add(step - 10));
             let owner: Arc<[u8]> = Arc::from(model.next(size));
             queue.push_shared(&owner);
@@ -170,7 +172,7 @@ fn run(
             assert_eq!(Arc::strong_count(&owner), 1 + usize::from(is_kept));
         }
         12 => {
-            // Often as long as the room that is left.
+            // The size is often the room left in the queue.
             let room = queue.policy().limit_bytes.saturating_sub(queue.len());
             let size = size.min(room.saturating_add(size % 2));
             let fits = queue.is_empty() || queue.len() + size <= queue.policy().limit_bytes;
@@ -217,7 +219,7 @@ fn run(
         23 => {
             queue.try_reserve(3 * size).unwrap();
             assert!(queue.copied.capacity() - queue.copied.len() >= 3 * size);
-            // A process of 32 bits may get 2 GiB.
+            // On a 32-bit system, 2 GiB may be allocated.
             #[cfg(target_pointer_width = "64")]
             assert!(queue.try_reserve(isize::MAX as usize).is_err());
         }
@@ -337,7 +339,7 @@ fn calls_of_short_records_are_nearly_as_long_as_a_chunk_allows() {
         };
         let sent = queue.write_all_into(Limits::default(), || Ok(()), FnSink(call));
         assert_eq!(sent.unwrap(), 98 * 40);
-        // Each group has one record, since two records have more than an eighth of 520 bytes.
+        // Each group has one record, because two records have more than an eighth of 520 bytes.
         assert_eq!(calls, [1000, 1000, 1000, 920]);
     }
 }
@@ -380,14 +382,14 @@ fn memory_goes_back_after_a_burst() {
     assert!(queue.kept.memory().iter().all(|bytes| *bytes <= retained));
     assert!(queue.record_ends.capacity() * 8 <= retained);
 
-    // The capacity that recent messages needed is retained.
     for _ in 0..30 {
         queue.put_slice(&[1; 1000]);
         queue.advance(1000);
     }
     assert!((1000..=retained).contains(&queue.copied.capacity()));
 
-    // Freed memory comes back at once: as much as before, half after a shorter burst, or only as much as is asked for.
+    // The next allocation has the size of the last burst, half of the size before a shorter burst, or the requested
+    // size.
     let policy = QueuePolicy {
         retained_bytes: 0,
         limit_bytes: usize::MAX,
@@ -404,7 +406,8 @@ fn memory_goes_back_after_a_burst() {
     queue.try_reserve(7).unwrap();
 }
 
-/// The memory that a thread keeps for lists is gone before the queue: the thread-local of the queue was made first.
+/// The thread-local memory for lists is destroyed before the queue, because the thread-local variable of the queue was
+/// made first.
 #[test]
 fn a_queue_can_be_written_while_its_thread_ends() {
     struct Log(SegmentQueue, mpsc::Sender<usize>);
@@ -432,8 +435,7 @@ fn a_queue_can_be_written_while_its_thread_ends() {
     assert_eq!(receiver.iter().collect::<Vec<_>>(), [5_000, 5_000]);
 }
 
-/// A queue of three kept segments, each in another record. The owners of the first and the last segment panic when they
-/// are dropped.
+/// Makes a queue of three records with one kept segment each. The first and the last owner panic when they are dropped.
 fn queue_of_panicking_owners() -> SegmentQueue {
     struct Panics(bool);
     impl AsRef<[u8]> for Panics {
@@ -480,7 +482,7 @@ fn an_owner_that_panics_when_it_is_dropped_leaves_the_queue_as_it_should_be() {
     assert_eq!(queue.segments().collect::<Vec<_>>(), [b"newmore"]);
 }
 
-/// Segments that may adjoin in memory are coalesced by the call that gets them.
+/// A call coalesces segments only if they may adjoin in memory.
 #[test]
 fn kept_segments_without_copied_bytes_between_them_may_adjoin() {
     let may_adjoin =
@@ -497,8 +499,7 @@ fn kept_segments_without_copied_bytes_between_them_may_adjoin() {
     assert!(!may_adjoin(&queue));
 }
 
-/// A shared segment may be pushed so often that its copies would not fit memory: 4096 times 1 MiB where addresses have 32
-/// bits.
+/// On a 32-bit system, a segment of 1 MiB that is pushed 4096 times would exceed a `usize`.
 #[test]
 #[should_panic(expected = "more bytes than a queue can count")]
 fn more_bytes_than_can_be_counted_are_a_panic_and_not_fewer() {

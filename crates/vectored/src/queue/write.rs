@@ -13,42 +13,46 @@ use crate::transfer::unvectored::Stream;
 use crate::transfer::write_loop::{Sink, SplitGuard, send};
 
 impl SegmentQueue {
-    /// Writes all bytes to a blocking descriptor and returns their number. For a stream of tokio, use `drain_to`.
+    /// Writes all bytes to a blocking descriptor and returns the number of bytes. For a stream of tokio, use
+    /// `drain_to`.
     ///
-    /// Each system call gets as much as one call takes: at most [`iov_max`](crate::limits::iov_max) segments,
+    /// Each system call gets at most [`iov_max`](crate::limits::iov_max) segments,
     /// [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES), and [`chunk_bytes`](crate::queue::QueuePolicy::chunk_bytes).
-    /// `EINTR` is retried. On success the queue is empty. After an error the queue holds exactly the bytes that were not
-    /// written. After [`WouldBlock`](io::ErrorKind::WouldBlock), wait until the descriptor is ready, and call this again.
+    /// `EINTR` is retried. On success, the queue is empty. After an error, the queue holds exactly the bytes that were
+    /// not written. After [`WouldBlock`](io::ErrorKind::WouldBlock), wait until the descriptor is ready, and call
+    /// `write_to` again.
     ///
-    /// On a non-blocking descriptor of an event loop, [`write_some`](SegmentQueue::write_some) makes one call less: this
-    /// function writes until the descriptor is full.
+    /// In an event loop with a non-blocking descriptor, use [`write_some`](SegmentQueue::write_some), which makes one
+    /// call. `write_to` makes calls until the descriptor is full.
     ///
     /// # `SIGPIPE`
     ///
-    /// If the reader of a pipe or socket is gone, the call raises `SIGPIPE`, as write(2) does
-    /// ([which functions raise none](crate::TransferError#signals-timeouts-and-full-descriptors)).
+    /// If the reader of a pipe or socket is gone, the call raises `SIGPIPE`, like write(2) ([which functions raise
+    /// none](crate::TransferError#signals-timeouts-and-full-descriptors)).
     ///
     /// # Errors
     ///
-    /// The errors of the function [`write_all`](crate::write_all), with the number of bytes that this call wrote. A
-    /// socket that keeps messages apart is refused unless the whole queue goes in one call
-    /// ([details](crate::write_once#messages)). A file that is open with `O_DIRECT` answers `EINVAL`, since copied
+    /// The errors of the function [`write_all`](crate::write_all). The error has the number of bytes that `write_to`
+    /// wrote.
+    ///
+    /// A socket that keeps messages apart is refused if one call cannot take the whole queue
+    /// ([details](crate::write_once#messages)). A file that is open with `O_DIRECT` returns `EINVAL`, because copied
     /// bytes are not aligned.
     pub fn write_to(&mut self, fd: impl AsDescriptor) -> Result<u64, TransferError> {
         let fd = fd.as_descriptor();
         self.write_all_into(Limits::default(), || refuse_messages(fd), Stream::new(fd))
     }
 
-    /// Writes what one system call takes and returns the number of bytes, which is 0 only if the queue is empty.
+    /// Makes one system call and returns the number of bytes written. The number is 0 only if the queue is empty.
     ///
-    /// For an event loop: call it when the descriptor is ready, and go on with the next descriptor. `EINTR` is retried.
+    /// In an event loop, call `write_some` when the descriptor is ready, then continue with the next descriptor.
+    /// `EINTR` is retried.
     pub fn write_some(&mut self, fd: impl AsDescriptor) -> io::Result<usize> {
         let fd = fd.as_descriptor();
         let mut guard = SplitGuard::unasked(SegmentCursor::new(), || refuse_messages(fd));
         self.write_once_into(Limits::default(), &mut guard, &mut Stream::new(fd))
     }
 
-    /// [`write_to`](SegmentQueue::write_to) within any limits, into any sink.
     #[inline(always)]
     pub(super) fn write_all_into(
         &mut self,
@@ -57,7 +61,7 @@ impl SegmentQueue {
         mut sink: impl Sink,
     ) -> Result<u64, TransferError> {
         debug_assert!(limits.bytes > 0 && limits.segments > 0);
-        // For one short record, the bookkeeping of the general case would take almost as long as the call.
+        // The bookkeeping of the general case takes almost as long as a call with one short record.
         let answer = match self.only_copied() {
             Some(copied) if self.fits_one_call(copied, limits) => {
                 let bytes = copied.len();
@@ -74,7 +78,7 @@ impl SegmentQueue {
         self.write_on_into(limits, may_split, sink, answer)
     }
 
-    /// Writes all bytes. `answer` is the answer to an earlier call, which got all bytes and did not take all.
+    /// Writes all bytes. `answer` is the result of an earlier call that got all bytes and did not take all bytes.
     #[inline(never)]
     fn write_on_into(
         &mut self,
@@ -88,7 +92,7 @@ impl SegmentQueue {
         let mut transferred = 0;
         while !self.is_empty() {
             let result = match answer.take() {
-                // An interrupted call has moved nothing, so it is made anew.
+                // An interrupted call has moved no bytes, so the call is repeated.
                 Some(Err(error)) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Some(answer) => {
                     let taken = answer.and_then(|taken| checked(taken, self.len()));
@@ -100,7 +104,7 @@ impl SegmentQueue {
                 Ok(bytes) => transferred += bytes as u64,
                 Err(error) => return Err(TransferError::new(transferred, error)),
             }
-            // On a message socket the rest would be a second message.
+            // On a message socket, the rest of the queue would be a second message.
             if !self.is_empty() {
                 guard
                     .ask()
@@ -134,7 +138,6 @@ impl SegmentQueue {
             checked(taken, bytes)
         };
         let taken = match self.only_copied() {
-            // One slice needs no list.
             Some(copied) => {
                 let bytes = self.end_at_record(self.wanted_bytes().min(limits.bytes));
                 send_list(&[IoSlice::new(&copied[..bytes])], bytes, false)
@@ -149,14 +152,13 @@ impl SegmentQueue {
 
     #[inline]
     fn settle(&mut self, taken: usize) -> usize {
-        // Bytes are gone, so the offer made before `Pending` no longer holds.
+        // After bytes are removed, the offer made before `Pending` is void.
         self.offered_bytes = 0;
         self.advance(taken);
         taken
     }
 }
 
-/// Checks the number of bytes that a writer reports against the number it was given.
 #[inline]
 pub(crate) fn checked(taken: usize, given: usize) -> io::Result<usize> {
     if (1..=given).contains(&taken) {

@@ -1,4 +1,4 @@
-//! Reading into all segments of a list, without copying.
+//! Functions that read into all segments of a list without copying.
 
 use std::io::{self, IoSliceMut};
 
@@ -14,25 +14,26 @@ use crate::transfer::unvectored::ListCalls;
 
 /// Reads into all of `segments` in order until they are full, and returns the number of bytes.
 ///
-/// One `readv(2)` (or `read(2)`, if one segment is left) asks for at most [`iov_max`](crate::limits::iov_max) segments
-/// and [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES). A longer list takes several calls. So does a shorter list if
-/// a call fills only a part of the list. If all segments are empty, no system call is made.
+/// A system call is `readv(2)`, or `read(2)` if one segment is left. A call asks for at most
+/// [`iov_max`](crate::limits::iov_max) segments and [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES). A longer list
+/// takes several calls. A list also takes several calls if a call fills only a part of the list. If all segments are
+/// empty, no system call is made.
 ///
 /// No call asks for more bytes than the list holds, so further bytes stay in the stream. The array of slices is neither
-/// reordered nor shortened. Nothing is copied.
+/// reordered nor shortened.
 ///
-/// Each list costs a getsockopt(2) ([why](crate::write_once#messages)). To read many short records from one stream, a
+/// Each list costs a getsockopt(2) ([why](crate::write_once#messages)). For many short records of one stream, a
 /// [`ScatterReader`](crate::ScatterReader) is faster.
 ///
 /// # Errors
 ///
-/// The first error other than `EINTR`, which is retried, with the count of bytes read before it. Those bytes are in
-/// the first segments; the contents of the rest of the list are unspecified.
+/// The first error other than `EINTR`, which is retried. The error has the number of bytes that were read before. These
+/// bytes are in the first segments. The contents of the remaining segments are unspecified.
 ///
-/// - [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) if the file or stream ends before the list is full; for
-///   [`read_up_to_eof`] this is not an error;
-/// - [`WouldBlock`](io::ErrorKind::WouldBlock) if the descriptor is non-blocking and empty, or a socket's
-///   `SO_RCVTIMEO` has passed; [`resume_read`] can resume;
+/// - [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) if the file or stream ends before the list is full;
+///   [`read_up_to_eof`] succeeds in this case;
+/// - [`WouldBlock`](io::ErrorKind::WouldBlock) if the descriptor is non-blocking and empty, or if the timeout
+///   `SO_RCVTIMEO` of a socket has passed; [`resume_read`] can resume the transfer;
 /// - [`InvalidInput`](io::ErrorKind::InvalidInput), before any byte, if the descriptor is a socket
 ///   that keeps messages apart ([details](crate::write_once#messages));
 /// - the errors that read(2) lists.
@@ -63,9 +64,10 @@ pub fn read_exact(
 
 /// Reads into `segments` from `cursor` on until they are full, and advances the cursor.
 ///
-/// Like [`read_exact`], for a transfer that is resumed after an error, usually [`WouldBlock`](io::ErrorKind::WouldBlock):
-/// wait until the descriptor is ready and call it again with the same list and cursor. The result and the errors count the
-/// bytes of this call only. If the cursor is at the end of the list, the function returns `Ok(0)` without a system call.
+/// Use this function to resume a [`read_exact`] after an error, usually [`WouldBlock`](io::ErrorKind::WouldBlock). Wait
+/// until the descriptor is ready, then call `resume_read` again with the same list and cursor. The result and the
+/// errors count only the bytes of one call of `resume_read`. If the cursor is at the end of the list, the function
+/// returns `Ok(0)` without a system call.
 pub fn resume_read(
     fd: impl AsDescriptor,
     segments: &mut [IoSliceMut<'_>],
@@ -76,8 +78,8 @@ pub fn resume_read(
 
 /// Reads into `segments` in order until they are full or the file ends, and returns the number of bytes read.
 ///
-/// Like [`read_exact`], but the end of the file is no error: a result below the length of the list means that the file
-/// ended. (A single `readv(2)` may return fewer bytes at any time, even before the end of the file.)
+/// The function is [`read_exact`], except that the end of the file is no error. A result below the length of the list
+/// means that the file ended. (A single `readv(2)` may return fewer bytes even before the end of the file.)
 pub fn read_up_to_eof(
     fd: impl AsDescriptor,
     segments: &mut [IoSliceMut<'_>],
@@ -87,15 +89,15 @@ pub fn read_up_to_eof(
 
 /// Reads into all of `segments` from byte `offset` of a file on until they are full, and returns the number of bytes.
 ///
-/// Like [`read_exact`], by `preadv(2)` or `pread(2)`: the position of the descriptor is
-/// neither used nor changed, so several threads can read one file.
+/// The function reads like [`read_exact`], but by `preadv(2)` or `pread(2)`. The position of the descriptor is neither
+/// used nor changed, so several threads can read one file.
 ///
 /// # Errors
 ///
-/// The errors of [`read_exact`], and
+/// The errors of [`read_exact`], and:
 ///
-/// - [`InvalidInput`](io::ErrorKind::InvalidInput) before any byte if the list would end past the
-///   largest file offset, `i64::MAX`, even if the file ends before;
+/// - [`InvalidInput`](io::ErrorKind::InvalidInput), before any byte, if the list would end after the
+///   largest file offset, `i64::MAX`, even if the file is shorter;
 /// - `ESPIPE` if the descriptor cannot seek (a pipe, a socket).
 pub fn read_exact_at(
     fd: impl AsDescriptor,
@@ -108,8 +110,8 @@ pub fn read_exact_at(
 
 /// Reads into `segments` from byte `offset` of a file on until they are full or the file ends.
 ///
-/// Like [`read_exact_at`], but the end of the file is no error. Returns the number of bytes read: 0 if the file ends at
-/// or before `offset`.
+/// The function is [`read_exact_at`], except that the end of the file is no error. Returns the number of bytes read,
+/// which is 0 if the file ends at or before `offset`.
 pub fn read_up_to_eof_at(
     fd: impl AsDescriptor,
     segments: &mut [IoSliceMut<'_>],
@@ -130,12 +132,14 @@ fn read(
     receive_directly(segments, cursor, Limits::default(), at_eof, source)
 }
 
-/// A source of the bytes from `offset` of a file on, or of a stream.
+/// Returns the system calls that read from `offset` of a file, or from a stream.
 ///
-/// The kernel is asked before the first call whether a socket keeps messages apart. Unlike the check for writes, this
-/// check cannot wait until a call was short: if a call cuts a message, the rest is lost, and neither read(2) nor
-/// readv(2) reports the loss. No other way to ask is cheaper: fstat(2) takes longer, and recvmsg(2) reports the cut too
-/// late. An answer cannot be kept, since the number of a descriptor may be reused.
+/// Before the first call, getsockopt(2) tells whether the descriptor is a socket that keeps messages apart. A call that
+/// cuts a message loses the rest, and neither read(2) nor readv(2) reports the loss. So the check cannot wait for a
+/// short call, as the check of writes does.
+///
+/// getsockopt(2) is the cheapest check: fstat(2) takes longer, and recvmsg(2) reports the cut too late. The answer is
+/// not cached, because a descriptor number may be reused.
 pub(crate) fn source<'fd>(
     fd: BorrowedDescriptor<'fd>,
     segments: &[IoSliceMut<'_>],
@@ -161,7 +165,6 @@ pub(crate) fn source<'fd>(
     })
 }
 
-/// Reads from `source` into `segments` from `cursor` on, without staging.
 pub(crate) fn receive_directly(
     segments: &mut [IoSliceMut<'_>],
     cursor: &mut SegmentCursor,

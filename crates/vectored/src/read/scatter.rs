@@ -1,4 +1,4 @@
-//! Reading a list: small segments through a staging buffer, large segments directly.
+//! A reader that reads small segments through a staging buffer, and large segments in place: [`Scatter`].
 
 use std::fmt;
 use std::io::{self, IoSliceMut};
@@ -14,22 +14,22 @@ use crate::sys::staging::STAGING_ALIGNMENT;
 use crate::transfer::aligned_buffer::AlignedBuffer;
 use crate::transfer::read_loop::{AtEof, Receiver};
 
-/// A scattering reader, the counterpart of [`Gather`](crate::Gather): in one call it reads runs of small segments
-/// through a staging buffer and large segments directly.
+/// A scattering reader, the counterpart of [`Gather`](crate::Gather). One call reads runs of small segments through a
+/// staging buffer, and large segments in place.
 ///
-/// A run is two or more segments in a row, each of up to [`CostModel::copy_below_bytes`] (for the number of segments of
-/// the list). A run takes one entry of the `readv(2)`: its bytes are read into the staging buffer, and copied to the
-/// segments while the bytes are in the CPU's cache. Every other segment is read in place. The default models were
-/// measured on writes: for reads they are only a first guess.
+/// A run is two or more neighbouring segments of up to [`CostModel::copy_below_bytes`] each, for the number of segments
+/// of the list. A run takes one entry of the `readv(2)`. The call reads the bytes of the run into the staging buffer.
+/// The `Scatter` then copies the bytes to the segments while the bytes are in the CPU's cache.
+///
+/// The default models were measured on writes, so for reads they are only estimates.
 ///
 /// The staging buffer starts at a page, so a file that is open with `O_DIRECT` takes aligned lists.
 ///
-/// A `Scatter` holds no bytes between two calls of its methods: no system call asks for more than the list, and when a
-/// method returns, with or without an error, all bytes read are in the caller's segments.
+/// A `Scatter` holds no bytes between two calls of its methods. No system call asks for more bytes than the list holds.
+/// When a method returns, even with an error, all bytes read are in the caller's segments.
 ///
-/// A `Scatter` owns its working memory: a staging buffer of [`staging_bytes`](CostModel::staging_bytes) and an array of
-/// at most [`iov_max`](crate::limits::iov_max) entries. Keep the `Scatter` and use it again: further lists of similar
-/// size allocate nothing.
+/// A `Scatter` owns a staging buffer of [`staging_bytes`](CostModel::staging_bytes) and an array of at most
+/// [`iov_max`](crate::limits::iov_max) entries. Reuse a `Scatter`: later lists of similar size allocate nothing.
 ///
 /// # Examples
 ///
@@ -52,31 +52,31 @@ use crate::transfer::read_loop::{AtEof, Receiver};
 #[derive(Default)]
 pub struct Scatter {
     model: CostModel,
-    /// The staging buffer is empty until it is first used. Then it has the model's `staging_bytes`.
+    /// The staging buffer is empty until the first use, and then has `staging_bytes` of the model.
     receiver: Receiver,
-    /// The number of segments of the last list, and the threshold for that number, in bytes.
+    /// The number of segments of the last list, and the threshold in bytes for that number.
     last_threshold: (usize, usize),
 }
 
 impl Scatter {
-    /// A scattering reader that decides by the model of [`TargetKind::Other`]. Allocates nothing yet.
+    /// Makes a scattering reader with the model of [`TargetKind::Other`]. Allocates nothing yet.
     #[must_use]
     pub const fn new() -> Scatter {
         Scatter::with_model(CostModel::for_target(TargetKind::Other))
     }
 
-    /// A scattering reader that decides by `model`. Allocates nothing yet.
+    /// Makes a scattering reader with `model`. Allocates nothing yet.
     #[must_use]
     pub const fn with_model(model: CostModel) -> Scatter {
         Scatter {
             model,
             receiver: Receiver::new(),
-            // Holds for every model: a list without segments has nothing to copy.
+            // This value is right for every model, because an empty list has no segment to copy.
             last_threshold: (0, 0),
         }
     }
 
-    /// The model that decides.
+    /// Returns the cost model.
     #[must_use]
     pub fn cost_model(&self) -> &CostModel {
         &self.model
@@ -84,8 +84,8 @@ impl Scatter {
 
     /// Reads into all of `segments` in order until they are full, and returns the number of bytes.
     ///
-    /// It keeps every promise of the function [`read_exact`](crate::read_exact). A list whose small segments
-    /// exceed the staging buffer takes more calls.
+    /// The method has all guarantees of the function [`read_exact`](crate::read_exact). A list takes more calls if the
+    /// small segments exceed the staging buffer.
     pub fn read_exact(
         &mut self,
         fd: impl AsDescriptor,
@@ -96,9 +96,9 @@ impl Scatter {
 
     /// Reads into `segments` from `cursor` on until they are full, and advances the cursor.
     ///
-    /// Like the function [`resume_read`](crate::resume_read): after [`WouldBlock`](io::ErrorKind::WouldBlock), call it
-    /// again with the same list and cursor. The `Scatter` may read other lists in the meantime, since it holds no
-    /// bytes.
+    /// After [`WouldBlock`](io::ErrorKind::WouldBlock), call the method again with the same list and cursor, as
+    /// described for the function [`resume_read`](crate::resume_read). The `Scatter` may read other lists between the
+    /// two calls.
     pub fn resume_read(
         &mut self,
         fd: impl AsDescriptor,
@@ -171,7 +171,7 @@ impl Scatter {
         source: impl FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize>,
     ) -> Result<u64, TransferError> {
         if policy.copy_below_bytes > 0 && self.receiver.staging.is_empty() {
-            // If the allocation fails, the buffer stays empty and nothing is staged.
+            // After a failed allocation, the buffer stays empty and no run is staged.
             let bytes = self.model.staging_within(Limits::default());
             self.receiver.staging =
                 AlignedBuffer::try_zeroed(bytes, STAGING_ALIGNMENT).unwrap_or_default();
@@ -182,7 +182,7 @@ impl Scatter {
 }
 
 impl fmt::Debug for Scatter {
-    /// Leaves out the bytes of the staging buffer, which may be secret.
+    /// The output does not contain the bytes of the staging buffer, which may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Scatter")
             .field("model", &self.model)
@@ -237,7 +237,7 @@ mod tests {
             staging_bytes in prop_oneof![Just(0), 1..300_usize],
             limits in any_limits(),
         ) {
-            // One `Scatter` reads several lists: no byte of one list may reach the next.
+            // One `Scatter` reads several lists, because a byte of one list could appear in the next list.
             let mut scatter = scatter_with_staging(staging_bytes);
             let policy = RunPolicy::new(copy_below_bytes, limits);
             for (sizes, script) in lists {
@@ -252,7 +252,7 @@ mod tests {
             (1, 50, 1),
             (1025, 50, 1),
             (3000, 50, 1),
-            // 1,000,000 bytes are four buffers of 256 KiB.
+            // 1,000,000 bytes fill four staging buffers of 256 KiB.
             (10_000, 100, 4),
             (1024, 1000, 1),
             (1025, 1000, 2),

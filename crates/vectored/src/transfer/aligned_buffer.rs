@@ -1,4 +1,4 @@
-//! Memory at an aligned address, and the alignment of direct I/O.
+//! Memory at an aligned address: [`AlignedBuffer`]. The alignment of direct I/O: [`DirectAlignment`].
 
 use std::fmt;
 use std::io;
@@ -8,10 +8,10 @@ use crate::descriptor::AsDescriptor;
 use crate::sys;
 use crate::sys::staging::try_zeroed;
 
-/// A buffer at an aligned address, for direct I/O. It does not grow.
+/// A buffer of fixed length at an aligned address, for direct I/O.
 ///
-/// [`DirectAlignment::memory_bytes`](crate::files::DirectAlignment) is the alignment that a file demands. The buffer is a
-/// `Vec` that is longer than needed by up to `alignment` bytes, and derefs to the aligned part.
+/// [`DirectAlignment::memory_bytes`](crate::files::DirectAlignment) is the alignment that a file needs. The buffer
+/// derefs to the aligned part of a `Vec`, which is up to `alignment` bytes longer.
 ///
 /// ```
 /// let mut buffer = vectored::files::AlignedBuffer::zeroed(10_000, 4096);
@@ -20,18 +20,18 @@ use crate::sys::staging::try_zeroed;
 /// assert_eq!(buffer.as_ptr().addr() % 4096, 0);
 /// ```
 pub struct AlignedBuffer {
-    /// The memory. It never grows, so the bytes stay where they are.
+    /// The memory never grows, because growing would move the bytes to another alignment.
     memory: Vec<u8>,
     start: usize,
     len: usize,
 }
 
 impl AlignedBuffer {
-    /// `len` zeros at an address that is a multiple of `alignment`.
+    /// Returns `len` zero bytes at an address that is a multiple of `alignment`.
     ///
     /// # Panics
     ///
-    /// If `alignment` is not a power of two, or there is no memory.
+    /// If `alignment` is not a power of two, or if the allocation fails.
     #[must_use]
     pub fn zeroed(len: usize, alignment: usize) -> AlignedBuffer {
         assert!(
@@ -60,7 +60,7 @@ impl AlignedBuffer {
 }
 
 impl Default for AlignedBuffer {
-    /// No bytes, and no memory.
+    /// Returns an empty buffer without memory.
     fn default() -> AlignedBuffer {
         AlignedBuffer::empty()
     }
@@ -94,36 +94,36 @@ impl fmt::Debug for AlignedBuffer {
     }
 }
 
-/// The alignment of offsets, lengths and addresses that direct I/O on a file demands ("O_DIRECT" in open(2)). Most file
-/// systems answer a transfer that is not aligned with `EINVAL`; others buffer the transfer silently.
+/// The alignment of offsets, lengths and addresses that direct I/O on a file needs ("O_DIRECT" in open(2)). Most file
+/// systems return `EINVAL` for a transfer that is not aligned. Other file systems buffer the transfer without an error.
 ///
 /// This type is final: no field will be added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DirectAlignment {
-    /// Addresses of segments must be multiples of this many bytes: a power of two.
+    /// Addresses of segments must be multiples of this number of bytes, which is a power of two.
     pub memory_bytes: usize,
-    /// Offsets in the file, and the length of every segment, must be multiples of this many bytes: a power of two.
+    /// Offsets in the file and lengths of segments must be multiples of this number of bytes, which is a power of two.
     pub offset_bytes: usize,
 }
 
 impl DirectAlignment {
-    /// 4096 bytes for all: a page, and the largest logical block of common storage.
+    /// 4096 bytes for addresses, offsets and lengths: a page, and the largest logical block of common storage.
     pub const CONSERVATIVE: DirectAlignment = DirectAlignment {
         memory_bytes: 4096,
         offset_bytes: 4096,
     };
 
-    /// The alignment that a file demands. Ask once for each file.
+    /// Returns the alignment that a file needs. Call this function only once for each file.
     ///
-    /// The alignment is `STATX_DIOALIGN` of statx(2) (since Linux 6.1; ext4, f2fs, xfs, block devices and others), or
-    /// [`CONSERVATIVE`](DirectAlignment::CONSERVATIVE) if the kernel or the file system does not report it. The
-    /// descriptor need not be open with `O_DIRECT`. On Windows, the alignment is the sector of the volume, for
-    /// `FILE_FLAG_NO_BUFFERING`.
+    /// The alignment is `STATX_DIOALIGN` of statx(2), since Linux 6.1 on ext4, f2fs, xfs, block devices and others. If
+    /// the kernel or the file system does not report the alignment, the result is
+    /// [`CONSERVATIVE`](DirectAlignment::CONSERVATIVE). The descriptor may be open without `O_DIRECT`. On Windows, the
+    /// alignment is the sector size of the volume, for `FILE_FLAG_NO_BUFFERING`.
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](io::ErrorKind::Unsupported) if the file system says that it offers no direct
-    /// I/O on this file; otherwise the errors of statx(2).
+    /// [`Unsupported`](io::ErrorKind::Unsupported) if the file system reports that direct I/O on this file is
+    /// impossible. All other errors are errors of statx(2).
     pub fn of(fd: impl AsDescriptor) -> io::Result<DirectAlignment> {
         match sys::files::direct_alignment(fd.as_descriptor())? {
             None => Ok(DirectAlignment::CONSERVATIVE),
@@ -151,8 +151,7 @@ mod tests {
     use proptest::prelude::*;
     use std::io::{IoSlice, IoSliceMut, Write};
 
-    /// The result of a file that takes only entries of whole blocks of 4096 bytes, at addresses that are multiples of
-    /// 4096.
+    /// The result of a file that takes only blocks of 4096 bytes at addresses that are multiples of 4096.
     fn take_aligned<'s>(slices: impl Iterator<Item = &'s [u8]>) -> io::Result<usize> {
         let mut bytes = 0;
         for slice in slices {
@@ -235,7 +234,7 @@ mod tests {
 
     #[test]
     fn arguments_at_their_limits_do_what_the_docs_say() {
-        // A process of 32 bits may get `isize::MAX` bytes. Miri aborts if an allocation fails.
+        // On a 32-bit system, `isize::MAX` bytes may be allocated. Miri aborts if an allocation fails.
         let is_tried = usize::BITS == 64 && !cfg!(miri);
         let too_long = if is_tried { isize::MAX as usize } else { usize::MAX };
         for (len, alignment, why) in [

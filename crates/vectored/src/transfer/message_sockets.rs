@@ -1,11 +1,10 @@
-//! Sockets that keep messages apart: a list sent in two calls is two messages there.
+//! Refuses sockets that keep messages apart, because two calls on such a socket are two messages.
 
 use std::io;
 
 use crate::descriptor::BorrowedDescriptor;
 use crate::sys;
 
-/// Returns an error if `fd` is a socket of any type but `SOCK_STREAM`, for a list that is not exactly one message.
 #[cold]
 pub(crate) fn refuse_messages(fd: BorrowedDescriptor<'_>) -> io::Result<()> {
     refuse(
@@ -14,7 +13,6 @@ pub(crate) fn refuse_messages(fd: BorrowedDescriptor<'_>) -> io::Result<()> {
     )
 }
 
-/// Returns an error if `fd` is a socket of any type but `SOCK_STREAM`, for a read into a list.
 pub(crate) fn refuse_reading_messages(fd: BorrowedDescriptor<'_>) -> io::Result<()> {
     refuse(
         fd,
@@ -22,7 +20,6 @@ pub(crate) fn refuse_reading_messages(fd: BorrowedDescriptor<'_>) -> io::Result<
     )
 }
 
-/// Returns an error if `fd` is a socket of any type but `SOCK_STREAM`, for either end of a copy.
 pub(crate) fn refuse_copying_messages(fd: BorrowedDescriptor<'_>) -> io::Result<()> {
     refuse(
         fd,
@@ -30,7 +27,8 @@ pub(crate) fn refuse_copying_messages(fd: BorrowedDescriptor<'_>) -> io::Result<
     )
 }
 
-/// Other descriptors pass. So do invalid descriptors: the next call reports them.
+/// Returns an error if `fd` is a socket of a type other than `SOCK_STREAM`. An invalid descriptor is no error here: the
+/// next call reports the invalid descriptor.
 fn refuse(fd: BorrowedDescriptor<'_>, why: &str) -> io::Result<()> {
     let Some(name) = sys::files::message_socket(fd) else {
         return Ok(());

@@ -1,4 +1,4 @@
-//! From a cursor to system calls and back: the loops that every reader and writer shares.
+//! The loops that all readers and writers share, and the fallback for files that refuse lists.
 
 pub(crate) mod aligned_buffer;
 pub(crate) mod message_sockets;

@@ -1,4 +1,4 @@
-//! The loop of reads: one call after another until the list is full.
+//! The loop of reads, which makes calls until the list is full.
 
 use std::io::{self, IoSliceMut};
 use std::mem;
@@ -12,18 +12,18 @@ use crate::transfer::read_plan::{ReadPlan, Run, plan_read, split};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AtEof {
-    /// The transfer fails with `UnexpectedEof`.
+    /// The end of the file is the error `UnexpectedEof`.
     Fail,
-    /// The transfer is over.
+    /// The end of the file ends the transfer without an error.
     Stop,
 }
 
 /// The working memory of reads.
 #[derive(Default)]
 pub(crate) struct Receiver {
-    /// Runs are read into this buffer. If the buffer is empty, no run is planned.
+    /// The buffer for runs of small segments. If the buffer is empty, no run is planned.
     pub(crate) staging: AlignedBuffer,
-    /// Always empty between calls: kept for its memory.
+    /// This list is empty between calls. Only the memory is reused.
     pub(crate) iovecs: Vec<IoSliceMut<'static>>,
     runs: Vec<Run>,
 }
@@ -37,14 +37,14 @@ impl Receiver {
         }
     }
 
-    /// Reads into `segments` from `cursor` on until they are full; moves the cursor along.
+    /// Reads into `segments` from `cursor` on until they are full, and moves the cursor.
     ///
-    /// After a short read the staged bytes are copied to the caller's list, the cursor moves by the bytes that were read,
-    /// and the next call is planned from the cursor.
+    /// After a short read, the staged bytes are copied to the caller's list, and the cursor moves by the bytes that
+    /// were read. The next call is planned from the cursor.
     ///
     /// # Errors
     ///
-    /// The first error of `source` other than `EINTR`, the end of the file if `at_eof` says so, and `EINTR` if the program
+    /// The first error of `source` other than `EINTR`, `UnexpectedEof` with [`AtEof::Fail`], and `EINTR` if the program
     /// stops the transfer.
     pub(crate) fn receive_all(
         &mut self,
@@ -111,8 +111,8 @@ impl Receiver {
     }
 }
 
-/// Makes a call, and retries it after `EINTR` unless the program stops the transfer: an interrupted call has moved nothing
-/// ("Errors" of read(2)).
+/// Makes a call, and retries the call after `EINTR` unless the program stops the transfer. An interrupted call has
+/// moved no bytes ("Errors" of read(2)).
 pub(crate) fn retry_interrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match call() {
@@ -129,9 +129,9 @@ pub(crate) fn unexpected_eof() -> io::Error {
     )
 }
 
-/// The memory of an array of slices, empty and free for slices of another lifetime.
+/// Empties an array of slices, so that its memory can hold slices with another lifetime.
 ///
-/// It relies on `collect` reusing the allocation, as [`Gather`](crate::Gather) does.
+/// `collect` reuses the allocation. `Vec` does not guarantee the reuse.
 pub(crate) fn recycle<'a>(mut slices: Vec<IoSliceMut<'_>>) -> Vec<IoSliceMut<'a>> {
     slices.clear();
     slices

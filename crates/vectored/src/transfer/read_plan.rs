@@ -1,7 +1,4 @@
-//! Plans one scattering call: which segments are read through the staging buffer and which directly.
-//!
-//! Pure, as [`plan`](crate::plan) is for writes: lengths and positions decide. If nothing is staged, it is the plan
-//! of a plain `readv(2)`.
+//! Plans a scattering call: which segments are read through the staging buffer, and which segments in place.
 
 use std::io::IoSliceMut;
 use std::mem;
@@ -11,34 +8,34 @@ use crate::runs::{RunPolicy, extends_run, is_small};
 use crate::sys::copy::copy_into;
 use crate::sys::span::{Span, part_mut};
 
-/// One call, which fills the caller's list from `start` to `end`.
+/// A call that fills the caller's list from `start` to `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReadPlan {
-    /// The position of a byte that is still to be read.
+    /// The position of a byte that is not read yet.
     pub(crate) start: SegmentCursor,
-    /// The position of the cursor once the whole call is filled.
+    /// The position of the cursor after all bytes of the call are read.
     pub(crate) end: SegmentCursor,
     pub(crate) entries: usize,
-    /// The sum of the lengths of the entries: no more than the list still takes.
+    /// The sum of the lengths of the entries.
     pub(crate) bytes: usize,
-    /// Whether the call is a part of the caller's list as it is.
+    /// Whether the entries of the call are neighbouring segments of the caller's list, without a change.
     pub(crate) is_list: bool,
 }
 
-/// A run, which is one entry of the call. The runs of a plan lie in the staging buffer one after the other.
+/// A run of small segments, which is one entry of the call. The staging buffer has the bytes of the runs in the order
+/// of the runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
     start: SegmentCursor,
     segment_count: usize,
     bytes: usize,
-    /// The number of bytes of the call before the run.
     bytes_before: usize,
 }
 
-/// Plans the call at `from`; `None` at the end of the list. `runs` is overwritten.
+/// Plans the call at `from`. Returns `None` at the end of the list. `runs` is overwritten.
 ///
-/// Each run becomes one entry, within `staging_bytes`. As with writes, the call ends where the staging buffer is full, and
-/// a lone small segment is read directly.
+/// Each run becomes one entry. The call ends where the runs fill `staging_bytes`. A single small segment between large
+/// segments is read in place.
 pub(crate) fn plan_read<S: Span>(
     segments: &[S],
     from: SegmentCursor,
@@ -49,7 +46,8 @@ pub(crate) fn plan_read<S: Span>(
     let limits = policy.limits;
     limits.assert_allow_progress();
     runs.clear();
-    // Segments that are staged must fit in an empty staging buffer, or the plan would never get past them.
+    // A staged segment must fit into an empty staging buffer. Without this rule, the plan would stop at a longer
+    // segment.
     let small_bytes = policy.copy_below_bytes.min(staging_bytes);
     let start = from.skip_empty(segments);
     if start.segment() == segments.len() {
@@ -79,7 +77,7 @@ pub(crate) fn plan_read<S: Span>(
         let room = limits.bytes - plan.bytes;
         if rest > room {
             if plan.entries == 0 {
-                // The first segment alone exceeds the bytes of a call.
+                // The first segment exceeds the byte limit of the call.
                 plan.entries = 1;
                 plan.bytes = room;
                 plan.end = SegmentCursor::at(plan.end.segment(), plan.end.offset() + room);
@@ -129,7 +127,7 @@ impl ReadPlan {
         &mut segments[self.start.segment()..self.end.segment()]
     }
 
-    /// Builds the entries of the call in `iovecs`, whose content is replaced.
+    /// Replaces the content of `iovecs` by the entries of the call.
     pub(crate) fn build<'b>(
         &self,
         segments: &'b mut [IoSliceMut<'_>],
@@ -168,7 +166,7 @@ impl ReadPlan {
     }
 }
 
-/// Copies the staged runs of a call that read `read` bytes to their segments.
+/// Copies the staged runs to their segments after a call that read `read` bytes.
 pub(crate) fn split(
     runs: &[Run],
     mut staging: &[u8],
@@ -185,7 +183,7 @@ pub(crate) fn split(
     }
 }
 
-/// Copies as much of `from` as fits into the list at a position, and returns the number of bytes.
+/// Copies bytes of `from` into the list at a position until the list is full. Returns the number of bytes.
 pub(crate) fn copy_out(
     mut from: &[u8],
     at: SegmentCursor,

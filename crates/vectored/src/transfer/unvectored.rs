@@ -1,10 +1,12 @@
-//! The fallback for files that refuse vectored calls: the same bytes by a plain call, through a buffer.
+//! The fallback for files that refuse vectored calls: a plain call moves the same bytes through a buffer.
 //!
-//! Some file systems and drivers know `write` and `read` only, and answer `EOPNOTSUPP` or `EINVAL` to a list. A refused
-//! call has moved nothing. So the bytes of the call are copied into one buffer, which a plain call gets. The plain call
-//! is not made for the first segment alone: `EINVAL` and `EOPNOTSUPP` may also be the answer to the bytes (a value for a
-//! file of sysfs or cgroupfs, a packet for a device), and a part of a value is another value. If the answer was meant for
-//! the bytes, the same bytes in one call get the same answer again.
+//! Some file systems and drivers support only `write` and `read`. They return `EOPNOTSUPP` or `EINVAL` for a list. A
+//! refused call has moved no bytes.
+//!
+//! The plain call gets the bytes of the whole refused call, not only the first segment. `EINVAL` and `EOPNOTSUPP` may
+//! also mean that the bytes are invalid: a value for a file of sysfs or cgroupfs, a packet for a device. A part of a
+//! value would be a different value. If the bytes are invalid, the plain call with the same bytes returns the same
+//! error.
 
 use std::io::{self, IoSlice, IoSliceMut};
 
@@ -17,13 +19,13 @@ use crate::sys::span::{Span, part, part_mut};
 use crate::sys::staging::StagingBuffer;
 use crate::transfer::write_loop::Sink;
 
-/// The most bytes that are copied for one plain call. A file that refuses lists has no longer value or message.
+/// The most bytes that are copied for one plain call. No value or message of a file that refuses lists is longer.
 const MAX_STAGED_BYTES: usize = 256 * 1024;
 
 type WriteCall<'c> = dyn FnMut(&[IoSlice<'_>]) -> io::Result<usize> + 'c;
 type ReadCall<'c> = dyn FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize> + 'c;
 
-/// The [`Sink`] of a descriptor that is written at its own position.
+/// The [`Sink`] of a descriptor that is written at its current position.
 pub(crate) struct Stream<'fd> {
     fd: BorrowedDescriptor<'fd>,
     calls: ListCalls,
@@ -58,8 +60,8 @@ impl Sink for Stream<'_> {
         let result = if is_list && self.calls.is_refused {
             self.call(slices)
         } else {
-            // The call is made here, not in a closure: a closure would be a function that is left after the system
-            // call.
+            // The call is not in a closure, because returning from a closure after a system call takes time
+            // ([`fast_path`](crate::gather::fast_path)).
             let result = if may_adjoin {
                 sys::syscalls::write_slices(self.fd, slices)
             } else {
@@ -70,7 +72,7 @@ impl Sink for Stream<'_> {
                 result => result,
             }
         };
-        // Each arm moves the result, so that no result is left to be dropped after the system call.
+        // Each arm moves the result, so that nothing is dropped after the system call.
         match result {
             Ok(taken) => {
                 if taken == bytes {
@@ -97,7 +99,6 @@ impl Sink for Stream<'_> {
     }
 }
 
-/// [`Stream`] as a function.
 pub(crate) fn into_stream(
     fd: BorrowedDescriptor<'_>,
 ) -> impl FnMut(&[IoSlice<'_>]) -> io::Result<usize> {
@@ -110,27 +111,27 @@ pub(crate) trait MayGetPlainCall {
 }
 
 impl MayGetPlainCall for BorrowedDescriptor<'_> {
-    /// Sockets and files that are open with `O_DIRECT` get no plain call: the kernel takes lists for every socket, and
-    /// the buffer is not aligned for direct I/O.
+    /// Sockets and files that are open with `O_DIRECT` get no plain call. The kernel accepts a list on every socket.
+    /// The buffer is not aligned for direct I/O.
     fn may_get_plain_call(&self) -> bool {
         OpenFile::describe(*self)
             .is_some_and(|file| file.kind != FileKind::Socket && !file.is_direct)
     }
 }
 
-/// The calls of one transfer, by plain calls if the file refuses lists.
-// The buffer is not kept: to drop it would be a part of each transfer.
+/// The calls of one transfer. After a refusal, plain calls replace the calls with lists.
+// The buffer is not a field, because dropping the field would take time in each transfer.
 #[derive(Default)]
 pub(crate) struct ListCalls {
-    /// Whether this file has refused a list that a plain call then moved.
+    /// Whether the file has refused a list and a plain call then moved bytes.
     is_refused: bool,
 }
 
 impl ListCalls {
     /// Makes one call that writes as much of `slices` as the kernel takes.
     ///
-    /// `call` makes the plain call for one slice and the vectored call for several. This method is compiled into the
-    /// caller's loop; the handling of refusals is out of line.
+    /// `call` makes a plain call for one slice, and a vectored call for several slices. The method is inlined into the
+    /// caller's loop. The handling of refusals is out of line.
     #[inline]
     pub(crate) fn write(
         &mut self,
@@ -148,7 +149,7 @@ impl ListCalls {
         }
     }
 
-    /// Makes one call that reads into `slices`, as [`write`](ListCalls::write) writes.
+    /// Makes one call that reads into `slices`, as described for [`write`](ListCalls::write).
     #[inline]
     pub(crate) fn read(
         &mut self,
@@ -180,7 +181,7 @@ impl ListCalls {
             .unwrap_or(Err(error))
     }
 
-    /// Makes the plain call after a refusal, and returns its result. `None` after any other error.
+    /// Makes the plain call after a refusal, and returns the result. Returns `None` if the error is not a refusal.
     #[cold]
     fn retry(
         &mut self,
@@ -192,15 +193,16 @@ impl ListCalls {
             return None;
         }
         let result = plain();
-        // Only a plain call that moved bytes proves that the list was refused: a plain call may fail for the same reason.
+        // Only a plain call that moved bytes proves that the file refuses lists. A failed plain call may have failed
+        // for the same reason as the list.
         self.is_refused |= matches!(result, Ok(1..));
         Some(result)
     }
 }
 
-/// Whether the error may mean that the kernel, or this kind of file, does not support the call.
+/// Returns whether the error may mean that the kernel or the file does not support the call.
 pub(crate) fn is_refusal(error: &io::Error) -> bool {
-    // ENOTSUP and EOPNOTSUPP are one number on Linux and two elsewhere.
+    // ENOTSUP and EOPNOTSUPP are the same number on Linux, and different numbers on other systems.
     let refusals = [
         codes::EOPNOTSUPP,
         codes::ENOTSUP,

@@ -1,5 +1,4 @@
-//! The loop of writes: one batch after another to the end of the list, each by a call that a [`Sink`] makes. A transfer
-//! of `Gather` that is one call does not enter the loop.
+//! The loop of writes, which passes batches to a [`Sink`] until the end of the list.
 
 use std::io::{self, IoSlice};
 
@@ -8,11 +7,12 @@ use crate::error::TransferError;
 use crate::interruption::{CallEnd, go_on_after};
 use crate::plan::Batch;
 
-/// Makes the system calls of a transfer: a descriptor, or a script in tests.
+/// Makes the system calls of a transfer. Tests replace the system calls by a script.
 pub(crate) trait Sink: Sized {
-    /// Makes one call that is expected to take all `bytes` of `slices`. If the call did not take all, `Err` has the
-    /// result of the call: the number of bytes, or the error. `_may_adjoin` is false if no slice adjoins the slice
-    /// before it.
+    /// Makes one call that is expected to take all `bytes` of `slices`. If the call does not take all bytes, `Err` has
+    /// the result of the call: the number of bytes, or the error.
+    ///
+    /// `_may_adjoin` is false if no two neighbouring slices are adjacent in memory.
     #[inline]
     fn take_all(
         &mut self,
@@ -23,17 +23,17 @@ pub(crate) trait Sink: Sized {
         whole(self.call(slices), bytes)
     }
 
-    /// [`take_all`](Sink::take_all) of bytes that this process owns.
+    /// Like [`take_all`](Sink::take_all), for one slice that this process owns.
     #[inline(always)]
     fn take_bytes(&mut self, bytes: &[u8]) -> Result<(), io::Result<usize>> {
         self.take_all(&[IoSlice::new(bytes)], bytes.len(), false)
     }
 
-    /// Makes one call whose result is not expected to be all of `slices`: a retry.
+    /// Makes one call that may take fewer bytes than `slices` has: a retry.
     fn call(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize>;
 }
 
-/// The result of a call that was expected to take `bytes`, for [`Sink::take_all`].
+/// Turns the result of a call that was expected to take `bytes` into the result of [`Sink::take_all`].
 #[inline(always)]
 pub(crate) fn whole(result: io::Result<usize>, bytes: usize) -> Result<(), io::Result<usize>> {
     match result {
@@ -68,10 +68,10 @@ impl Attempt {
 }
 
 impl Batch<'_> {
-    /// Gives the batch to `sink`, which makes one system call. Gives it again after each interruption.
+    /// Passes the batch to `sink`, which makes one system call. Repeats the call after each interruption.
     ///
-    /// Inline, as are the sink's functions down to the system call: to leave the first function after that call takes
-    /// long ([`fast_path`](crate::gather::fast_path)). Only the loop is left, once a list.
+    /// The method and the methods of the sink are inline. After a system call, the first return from a function takes
+    /// long ([`fast_path`](crate::gather::fast_path)).
     #[inline(always)]
     pub(crate) fn send(self, sink: &mut impl Sink) -> Attempt {
         let result = send(sink, self.slices, self.bytes, true);
@@ -79,7 +79,7 @@ impl Batch<'_> {
     }
 }
 
-/// Makes a call, and retries it after `EINTR`. `may_adjoin` as for [`Sink::take_all`].
+/// Makes a call, and retries the call after `EINTR`. [`Sink::take_all`] describes `may_adjoin`.
 #[inline(always)]
 pub(crate) fn send(
     sink: &mut impl Sink,
@@ -94,11 +94,10 @@ pub(crate) fn send(
     }
 }
 
-/// Retries a call that has failed with `error`, as long as that is `EINTR` and the program does not stop the transfer.
+/// Retries a call that failed with `EINTR`, until the error is not `EINTR` or the program stops the transfer.
 ///
-/// An interrupted call has moved nothing ("Errors" of write(2)), so it is retried as it was.
-///
-/// Out of line, to keep it off the uninterrupted path.
+/// An interrupted call has moved no bytes ("Errors" of write(2)), so the call is repeated without a change. The
+/// function is out of line to keep the path without interruptions short.
 #[cold]
 pub(crate) fn retry_interrupted(
     mut error: io::Error,
@@ -114,20 +113,19 @@ pub(crate) fn retry_interrupted(
     Err(error)
 }
 
-/// A guard that keeps a list from being sent as several messages to a descriptor that keeps messages apart.
+/// Prevents a list from being sent as several messages to a descriptor that keeps messages apart.
 ///
-/// To ask whether the descriptor keeps messages apart takes a system call, and so a good part of the time of a short
-/// write. So the question is asked only if the answer matters, and at most once a transfer: a list whose first call takes
-/// all of it is one message at any descriptor.
+/// To query the descriptor takes a system call, which is long beside a short write. A list that the first call takes
+/// whole is one message on any descriptor. So the guard queries only for other lists, and at most once in a transfer.
 pub(crate) struct SplitGuard<F> {
     start: SegmentCursor,
-    /// The question, until it was asked.
+    /// The query, until the query was made.
     may_split: Option<F>,
 }
 
 impl<F: FnOnce() -> io::Result<()>> SplitGuard<F> {
-    /// Asks at once if the list has been split already, or if it has no byte: an empty message would be dropped. Does not
-    /// ask if a list has been sent to its end.
+    /// Queries at once if a part of the list was already sent. Also queries for a list without bytes, because an empty
+    /// message would be dropped. Does not query if the whole list was already sent.
     pub(crate) fn new(
         segments: &[IoSlice<'_>],
         start: SegmentCursor,
@@ -141,7 +139,7 @@ impl<F: FnOnce() -> io::Result<()>> SplitGuard<F> {
         Ok(guard)
     }
 
-    /// A guard that does not ask before it must.
+    /// Makes a guard that queries only when the answer is needed.
     pub(crate) fn unasked(start: SegmentCursor, may_split: F) -> SplitGuard<F> {
         SplitGuard {
             start,
@@ -149,14 +147,15 @@ impl<F: FnOnce() -> io::Result<()>> SplitGuard<F> {
         }
     }
 
-    /// Asks whether the list may be split, unless the guard has asked before.
+    /// Queries whether the list may be split, unless the guard has queried before.
     pub(crate) fn ask(&mut self) -> io::Result<()> {
         self.may_split
             .take()
             .map_or(Ok(()), |may_split| may_split())
     }
 
-    /// Sends the batch that begins at `from`; fails if the batch is not the whole list and the list may not be split.
+    /// Sends the batch that begins at `from`. Fails if the batch is only a part of the list and the list may not be
+    /// split.
     #[inline(always)]
     pub(crate) fn send(
         &mut self,
@@ -174,12 +173,11 @@ impl<F: FnOnce() -> io::Result<()>> SplitGuard<F> {
     }
 }
 
-/// Makes one attempt after another from `cursor` on, until `attempt` returns `None`, and moves the cursor along.
+/// Calls `attempt` from `cursor` on until `attempt` returns `None`, and moves the cursor.
 ///
-/// `attempt` plans and makes the call at a position, and returns `None` at the end of the list. A short write moves the
-/// cursor in the caller's list, and the next call is planned from the cursor: a position in the staging buffer is never
-/// kept. A call that moved bytes leaves the cursor on the next byte or at the end of the list, as
-/// [`advance`](SegmentCursor::advance) does.
+/// `attempt` plans and makes the call at a position. At the end of the list, `attempt` returns `None`. A short write
+/// moves the cursor in the caller's list, and the next call is planned from the cursor. After a call that moved bytes,
+/// the cursor is at the next byte or at the end of the list, as described for [`advance`](SegmentCursor::advance).
 ///
 /// # Errors
 ///

@@ -1,40 +1,39 @@
-//! What `Ring::wait` returns.
+//! The result of a finished transfer: [`Completion`].
 
 use crate::error::TransferError;
 use crate::queue::SegmentQueue;
 
-/// A transfer that has ended, with all that it owned except the descriptor: the descriptor is dropped.
+/// A transfer that has ended, and the data that the transfer owned. The descriptor is already dropped.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Completion<B = Vec<u8>> {
-    /// The number that the transfer was submitted with.
+    /// The token that was submitted with the transfer.
     pub token: u64,
-    /// The number of bytes that were moved; or the error that ended the transfer, with the number of bytes moved before
-    /// the error.
+    /// The number of bytes moved, or the error that ended the transfer. The error has the number of bytes moved before.
     ///
-    /// `submit_read` and `submit_read_at` fill the buffers unless the file ends before; `submit_read_some` moves no byte only
-    /// at the end of the file. A write that succeeds has moved all its bytes.
+    /// `submit_read` and `submit_read_at` fill the buffers unless the file ends first. `submit_read_some` returns 0
+    /// bytes only at the end of the file. A successful write has moved all bytes.
     pub result: Result<u64, TransferError>,
-    /// The queue of a write, which holds exactly the bytes that were not written; the buffers of a read.
+    /// The queue of a write, or the buffers of a read. The queue holds exactly the bytes that were not written.
     pub data: Data<B>,
 }
 
-/// The data that a transfer owned until it ended.
+/// The data of a transfer that has ended.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Data<B = Vec<u8>> {
     /// The queue of a write. Submitting the box again allocates nothing.
     Queue(Box<SegmentQueue>),
-    /// The buffers of a read, in their order and with their lengths. The bytes that were read come first, as many as
-    /// [`result`](Completion::result) says; the bytes after them are unchanged.
+    /// The buffers of a read, with their order and lengths unchanged. The first bytes are the bytes that were read, and
+    /// [`result`](Completion::result) is their number. All other bytes are unchanged.
     Buffers(Vec<B>),
 }
 
 impl<B> Data<B> {
-    /// The data of a transfer before it is submitted and after it has ended.
+    /// The data of a transfer that is not in use.
     pub(super) const NONE: Data<B> = Data::Buffers(Vec::new());
 
-    /// The queue of a write; `None` for a read.
+    /// Returns the queue of a write, or `None` for a read.
     #[must_use]
     pub fn into_queue(self) -> Option<Box<SegmentQueue>> {
         match self {
@@ -43,7 +42,7 @@ impl<B> Data<B> {
         }
     }
 
-    /// The buffers of a read; `None` for a write.
+    /// Returns the buffers of a read, or `None` for a write.
     #[must_use]
     pub fn into_buffers(self) -> Option<Vec<B>> {
         match self {

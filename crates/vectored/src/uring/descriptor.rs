@@ -1,4 +1,4 @@
-//! The descriptors of transfers.
+//! The owners of the descriptors of transfers: [`Descriptor`], [`SharedDescriptor`].
 
 use std::fmt;
 use std::io;
@@ -10,8 +10,9 @@ use rustix::io::Errno;
 
 /// The owner of the descriptor of one transfer.
 ///
-/// Any owner that can be sent to another thread (a `File`, an `OwnedFd`, an `Arc` of one) and a [`SharedDescriptor`]
-/// convert into a `Descriptor`, so both can be passed to the functions of [`Ring`](crate::uring::Ring).
+/// Any owner that can be sent to another thread converts into a `Descriptor`: a `File`, an `OwnedFd`, or an `Arc` of an
+/// owner. A [`SharedDescriptor`] also converts into a `Descriptor`. So the functions of [`Ring`](crate::uring::Ring)
+/// accept all of these types.
 pub struct Descriptor(Owner);
 
 enum Owner {
@@ -22,11 +23,11 @@ enum Owner {
 
 /// A descriptor for many transfers.
 ///
-/// A transfer first asks the kernel whether the descriptor takes offsets, and for the position: lseek(2). For a shared
-/// descriptor the kernel is asked once, except for transfers at the position of a regular file or a block device. A
-/// clone costs no allocation, unlike a [`Descriptor`] of any other owner.
+/// Each transfer calls lseek(2) to learn whether the descriptor takes offsets, and to learn the position. A shared
+/// descriptor calls lseek(2) only once. The exception is a transfer at the position of a regular file or a block
+/// device. Cloning a `SharedDescriptor` costs no allocation, but making a [`Descriptor`] of any other owner does.
 ///
-/// The descriptor must stay open on the same file: dup2(2) must not replace it.
+/// The descriptor must stay open on the same file, so dup2(2) must not replace the descriptor.
 #[derive(Clone)]
 pub struct SharedDescriptor(Arc<Shared<dyn AsFd + Send + Sync>>);
 
@@ -37,15 +38,15 @@ struct Shared<T: ?Sized> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A regular file or a block device: transfers without an offset use and move its position.
+    /// A regular file or a block device. A transfer without an offset uses and moves the position.
     File,
-    /// Another descriptor that takes offsets, as `/dev/null`.
+    /// Any other descriptor that takes offsets, for example `/dev/null`.
     Device,
     Stream,
 }
 
 impl SharedDescriptor {
-    /// Takes the owner of a descriptor, and asks the kernel for the kind of the descriptor.
+    /// Takes the owner of a descriptor, and calls lseek(2) to learn the kind of the descriptor.
     ///
     /// # Errors
     ///
@@ -57,10 +58,10 @@ impl SharedDescriptor {
 }
 
 impl Descriptor {
-    /// No descriptor: the transfer has not begun, or has ended and the owner of its descriptor was dropped.
+    /// The transfer has not begun, or has ended and dropped the owner.
     pub(super) const NONE: Descriptor = Descriptor(Owner::None);
 
-    /// The descriptor, and its kind as far as that is known.
+    /// Returns the descriptor and its kind. The kind of an unshared descriptor is `None`.
     pub(super) fn get(&self) -> (BorrowedFd<'_>, Option<Kind>) {
         match &self.0 {
             Owner::None => panic!("a transfer without a descriptor"),

@@ -1,14 +1,15 @@
-//! Transfers by io_uring, on buffers and descriptors that they own. With feature `uring`, on Linux.
+//! Transfers by io_uring, which own their buffers and descriptors. With feature `uring`, on Linux.
 //!
-//! A [`Ring`] has many transfers in flight, of many descriptors, in one thread and without a runtime. Each transfer is
-//! complete, as by the functions for blocking descriptors. What a transfer owns comes back with its [`Completion`].
+//! A [`Ring`] has many transfers in flight, on many descriptors, in one thread and without an async runtime. Each
+//! transfer is complete, like a transfer by the functions for blocking descriptors. The [`Completion`] returns the
+//! buffers of the transfer.
 //!
 //! The [`std::io::Result`] of [`Ring::wait`] is about the ring. The result of a transfer is in its [`Completion`].
 //!
 //! # If there is no io_uring
 //!
 //! Many containers and some distributions forbid io_uring. [`Ring::new`] then returns an error whose
-//! [`is_disabled`](SetupError::is_disabled) is true, and plain calls do the same work, one after another:
+//! [`is_disabled`](SetupError::is_disabled) is true. Plain calls can make the transfers one after another:
 //!
 //! ```
 //! use std::fs::File;

@@ -1,4 +1,4 @@
-//! The ring: transfers in, completions out.
+//! The ring, which takes transfers and returns completions: [`Ring`].
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -12,66 +12,70 @@ use crate::uring::setup_error::SetupError;
 use crate::uring::sys::{Calls, Ended, prefetch};
 use crate::uring::transfer::Transfer;
 
-/// Transfers that the kernel makes while the program goes on, by io_uring.
+/// Transfers that the kernel makes by io_uring while the program does other work.
 ///
-/// A transfer gets a descriptor and a [`SegmentQueue`] to be written, or a list of buffers to be filled. The transfer
-/// owns all of these until [`wait`](Ring::wait) returns the [`Completion`]. The buffers of all reads are of one type,
-/// `B`: see [`Buffer`]. Up to `depth` calls are in the kernel at a time; further transfers wait in the ring, in order,
-/// without a limit.
+/// A transfer gets a descriptor, and a [`SegmentQueue`] to write or a list of buffers to fill. The transfer owns the
+/// descriptor and the data until [`wait`](Ring::wait) returns the [`Completion`]. The buffers of all reads have one
+/// type, `B`: see [`Buffer`]. Up to `depth` calls are in the kernel at a time. Further transfers wait in the ring, in
+/// order, without a limit.
 ///
-/// Nothing happens to a transfer before the next [`start`](Ring::start), [`try_wait`](Ring::try_wait) or `wait`: each
-/// of these passes all new transfers to the kernel in one system call. (`try_wait` and `wait` do so only if no
-/// completion is there already.) Call `start` before other work, so that the kernel makes the transfers meanwhile.
+/// [`start`](Ring::start), [`try_wait`](Ring::try_wait) and `wait` pass all new transfers to the kernel in one system
+/// call. Before one of these calls, no new transfer begins. If a completion is available, `try_wait` and `wait` make no
+/// system call. Call `start` before other work, so that the kernel makes the transfers during the work.
 ///
-/// Each transfer is complete, as by [`write_all`](crate::write_all): a call that moves a part only is followed by another
-/// call. A call takes at most [`iov_max`](crate::limits::iov_max) segments and
-/// [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES), and of a queue at most
+/// Each transfer is complete, as by [`write_all`](crate::write_all): after a call that moves only a part, the ring
+/// makes another call. A call takes at most [`iov_max`](crate::limits::iov_max) segments and
+/// [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES). A call with a queue also takes at most
 /// [`chunk_bytes`](crate::queue::QueuePolicy::chunk_bytes).
 ///
 /// # Order
 ///
-/// Transfers are made and end in any order. Two writes to one pipe or socket, or to the position of one file, can swap or
-/// mix. Put the bytes into one queue, or submit the next write when the last write has ended. Writes at different offsets
-/// of a file do not disturb each other. With `O_APPEND`, Linux ignores offsets.
+/// Transfers begin and end in any order. The bytes of two writes to one pipe or socket can swap or mix. Two writes to
+/// the position of one file can also swap or mix. Put the bytes into one queue, or submit the next write after the last
+/// write has ended. Writes at different offsets of a file do not affect each other. With `O_APPEND`, Linux ignores
+/// offsets.
 ///
 /// # Dropping and forgetting
 ///
-/// Dropping a ring cancels its transfers and waits until each has ended: a call on a pipe or socket is cancelled at
-/// once, a call on a file runs to its end. Nothing tells how many bytes were moved, so first call `wait` until it
-/// returns `None`. A forgotten ring ([`std::mem::forget`]) leaks what its transfers own.
+/// Dropping a ring cancels the transfers and waits until each transfer has ended. A call on a pipe or socket is
+/// cancelled at once. A call on a file runs to its end. The numbers of bytes moved are lost, so first call `wait` until
+/// `wait` returns `None`.
+///
+/// A forgotten ring ([`std::mem::forget`]) leaks the descriptors and the data of the transfers.
 ///
 /// # Processes and threads
 ///
-/// A forked child cannot use the ring of its parent: `wait` and all other functions that would call the kernel return an
-/// error there. If the child drops the ring, the child leaks what the transfers own.
+/// A forked child cannot use the ring of the parent. In the child, `wait` and all other functions that call the kernel
+/// return an error. If the child drops the ring, the child leaks the descriptors and the data of the transfers.
 ///
-/// A ring may move to another thread at any time. If the thread that passed a call to the kernel ends, the kernel cancels
-/// that call, and the ring makes the call again.
+/// A ring may move to another thread at any time. If a thread ends, the kernel cancels the calls that the thread passed
+/// to the kernel. The ring makes these calls again.
 pub struct Ring<B: Buffer = Vec<u8>> {
     calls: Calls<Transfer<B>>,
     /// Transfers without a call in flight, in the order in which they get a call.
     waiting: VecDeque<Box<Transfer<B>>>,
-    /// Transfers that ended without a call, with their results.
+    /// Transfers that ended without a call, and their results.
     ended: VecDeque<(Box<Transfer<B>>, io::Result<()>)>,
-    /// The memory of up to `depth` transfers that are over.
+    /// The memory of up to `depth` finished transfers.
     #[expect(clippy::vec_box, reason = "the boxes are what is used again")]
     spare: Vec<Box<Transfer<B>>>,
 }
 
 impl Ring {
-    /// A ring that has up to `depth` calls in the kernel at a time: 1 to 32,768.
+    /// Makes a ring that has up to `depth` calls in the kernel at a time: 1 to 32,768.
     ///
     /// # Errors
     ///
-    /// If the kernel gives no ring. [`is_disabled`](SetupError::is_disabled) tells whether the program must use plain calls.
-    /// The message of the error names the remedy. See [the module](crate::uring#if-there-is-no-io_uring) for an example.
+    /// If the kernel refuses a ring. [`is_disabled`](SetupError::is_disabled) tells whether the program must use plain
+    /// calls. The message of the error names the remedy. See [the module](crate::uring#if-there-is-no-io_uring) for an
+    /// example.
     pub fn new(depth: u32) -> Result<Ring, SetupError> {
         Ring::with_buffers(depth)
     }
 }
 
 impl<B: Buffer> Ring<B> {
-    /// A ring like [`new`](Ring::new), for reads into buffers of type `B`.
+    /// Makes a ring like [`new`](Ring::new), for reads into buffers of type `B`.
     pub fn with_buffers(depth: u32) -> Result<Ring<B>, SetupError> {
         let calls = Calls::new(depth).map_err(|error| SetupError::new(depth, error))?;
         Ok(Ring {
@@ -84,22 +88,25 @@ impl<B: Buffer> Ring<B> {
 
     /// Writes all bytes of a queue. An empty queue makes no system call.
     ///
-    /// `fd` is any owner of a descriptor that can be sent to another thread: a `File`, an `OwnedFd`, or an `Arc` of one
-    /// if the program also uses the owner. The owner is dropped when the transfer ends. For many transfers of one
-    /// descriptor, a [`SharedDescriptor`](crate::uring::SharedDescriptor) saves a system call each. `token` is returned
-    /// with the [`Completion`], and need not be unique.
+    /// `fd` is any owner of a descriptor that can be sent to another thread, for example a `File` or an `OwnedFd`. If
+    /// the program also uses the owner, pass an `Arc` of the owner. The owner is dropped when the transfer ends. For
+    /// many transfers on one descriptor, a [`SharedDescriptor`](crate::uring::SharedDescriptor) saves one system call
+    /// in each transfer. The [`Completion`] returns `token`, which need not be unique.
     ///
-    /// A queue is put into a box, which the [`Completion`] returns. If that box is passed again, nothing is allocated or
-    /// copied.
+    /// The ring puts a queue into a box, and the [`Completion`] returns this box. If the program submits the box again,
+    /// nothing is allocated or copied.
     ///
     /// If a non-blocking descriptor is full, the ring waits until the descriptor is ready.
     ///
     /// # Errors
     ///
-    /// In the [`Completion`]: the errors of [`SegmentQueue::write_to`], except that files that refuse lists are not
-    /// written by plain calls; `ECANCELED` after [`cancel`](Ring::cancel); [`WouldBlock`](io::ErrorKind::WouldBlock) if
-    /// a regular file or a device refuses a call again though it is ready, as a file that is open with `O_NONBLOCK`
-    /// may.
+    /// In the [`Completion`]:
+    ///
+    /// - the errors of [`SegmentQueue::write_to`], also for a file that refuses lists, because the ring makes no plain
+    ///   call for a list;
+    /// - `ECANCELED` after [`cancel`](Ring::cancel);
+    /// - [`WouldBlock`](io::ErrorKind::WouldBlock) if a ready regular file or device refuses a call again. A file that
+    ///   is open with `O_NONBLOCK` may refuse calls.
     pub fn submit_write(
         &mut self,
         fd: impl Into<Descriptor>,
@@ -115,7 +122,7 @@ impl<B: Buffer> Ring<B> {
     ///
     /// # Errors
     ///
-    /// In the [`Completion`]: also [`InvalidInput`](io::ErrorKind::InvalidInput) for an offset past `i64::MAX`, and
+    /// In the [`Completion`]: also [`InvalidInput`](io::ErrorKind::InvalidInput) for an offset above `i64::MAX`, and
     /// `ESPIPE` if the descriptor cannot seek.
     pub fn submit_write_at(
         &mut self,
@@ -128,22 +135,22 @@ impl<B: Buffer> Ring<B> {
         self.submit(new, Data::Queue(queue.into()));
     }
 
-    /// Reads until all buffers are full up to their lengths, or the file or stream ends.
+    /// Reads until all buffers are full up to their lengths, or until the file or stream ends.
     ///
-    /// The length of a buffer counts, and not the capacity of a `Vec`: `vec![0; 4096]` is a buffer of 4096 bytes. Buffers
-    /// without bytes are allowed. About `fd` and `token`, see [`submit_write`](Ring::submit_write).
+    /// A `Vec` is filled up to its length, not its capacity: `vec![0; 4096]` is a buffer of 4096 bytes. Empty buffers
+    /// are allowed. [`submit_write`](Ring::submit_write) describes `fd` and `token`.
     ///
     /// # Errors
     ///
-    /// In the [`Completion`]: the errors of [`read_up_to_eof`](crate::read_up_to_eof), and the errors that
-    /// `submit_write` names.
+    /// In the [`Completion`]: the errors of [`read_up_to_eof`](crate::read_up_to_eof), and the errors of
+    /// `submit_write`.
     pub fn submit_read(&mut self, fd: impl Into<Descriptor>, buffers: Vec<B>, token: u64) {
         let new = self.new_transfer(fd.into(), None, token);
         self.submit(new, Data::Buffers(buffers));
     }
 
-    /// Reads the bytes of one call, as soon as there are bytes: for streams whose next part has an unknown length. 0
-    /// bytes are the end of the file.
+    /// Reads by one call that returns when any bytes have arrived. Use this method for streams whose next part has an
+    /// unknown length. A result of 0 bytes is the end of the file.
     pub fn submit_read_some(&mut self, fd: impl Into<Descriptor>, buffers: Vec<B>, token: u64) {
         let mut new = self.new_transfer(fd.into(), None, token);
         new.end_early();
@@ -163,16 +170,15 @@ impl<B: Buffer> Ring<B> {
         self.submit(new, Data::Buffers(buffers));
     }
 
-    /// Returns a transfer that has ended, and waits for one if none has; `None` if there is no transfer. `EINTR` is
-    /// retried.
+    /// Waits for a transfer to end, and returns the completion. Returns `None` if the ring has no transfer.
     ///
-    /// Makes no system call if a completion is there already.
+    /// Makes no system call if a completion is available. `EINTR` is retried.
     ///
     /// # Errors
     ///
-    /// The errors of io_uring_enter(2): [`WouldBlock`](io::ErrorKind::WouldBlock) if the kernel lacks memory at the
-    /// moment. In a forked child, `wait` always fails. No transfer is lost: call it again. The errors of a transfer are
-    /// in its [`Completion`].
+    /// The errors of io_uring_enter(2), for example [`WouldBlock`](io::ErrorKind::WouldBlock) if the kernel has no
+    /// memory at the moment. In a forked child, `wait` always fails. No transfer is lost by an error, so call `wait`
+    /// again. The errors of a transfer are in the [`Completion`].
     pub fn wait(&mut self) -> io::Result<Option<Completion<B>>> {
         self.calls.check_process()?;
         loop {
@@ -189,14 +195,14 @@ impl<B: Buffer> Ring<B> {
         }
     }
 
-    /// Returns a transfer that has ended, if the kernel has reported the end already. Makes no system call.
+    /// Returns a completion that the kernel has already reported. Makes no system call.
     pub fn take_ended(&mut self) -> io::Result<Option<Completion<B>>> {
         self.calls.check_process()?;
         let next = self.next_ended();
         Ok(next.map(|(transfer, result)| self.end(transfer, result)))
     }
 
-    /// Returns a transfer that has ended; `None` if none has, or there is none. Makes at most one system call.
+    /// Returns a completion, or `None` if no transfer has ended. Makes at most one system call.
     pub fn try_wait(&mut self) -> io::Result<Option<Completion<B>>> {
         self.calls.check_process()?;
         let mut next = self.next_ended();
@@ -207,20 +213,20 @@ impl<B: Buffer> Ring<B> {
         Ok(next.map(|(transfer, result)| self.end(transfer, result)))
     }
 
-    /// Passes new transfers to the kernel, up to the depth of the ring, and does not wait.
+    /// Passes new transfers to the kernel, up to the depth of the ring, without waiting.
     pub fn start(&mut self) -> io::Result<()> {
         self.calls.check_process()?;
         self.begin_waiting();
         self.calls.enter(false)
     }
 
-    /// Cancels all transfers with this token, and returns their number. [`wait`](Ring::wait) still returns these
-    /// transfers: with `ECANCELED` and the number of bytes moved before; a transfer that ended earlier has its usual
-    /// result.
+    /// Cancels all transfers with this token, and returns the number of these transfers. [`wait`](Ring::wait) still
+    /// returns each transfer, with `ECANCELED` and the number of bytes moved before. A transfer that ended before the
+    /// cancellation has its usual result.
     ///
-    /// A call that the kernel cannot cancel, as on a file, runs to its end. A call that the kernel does not find at the
-    /// moment is cancelled again by [`wait`](Ring::wait), [`try_wait`](Ring::try_wait) or [`start`](Ring::start), at the
-    /// earliest after 20 ms.
+    /// The kernel cannot cancel some calls, for example a call on a file. Such a call runs to its end. The kernel may
+    /// not find a call at the moment. [`wait`](Ring::wait), [`try_wait`](Ring::try_wait) or [`start`](Ring::start) then
+    /// cancels the call again after 20 ms or more.
     pub fn cancel(&mut self, token: u64) -> io::Result<usize> {
         self.calls.check_process()?;
         let mut count = 0;
@@ -239,19 +245,19 @@ impl<B: Buffer> Ring<B> {
         Ok(count)
     }
 
-    /// The most calls in the kernel at a time, as [`new`](Ring::new) got it.
+    /// Returns the most calls that are in the kernel at a time, which is the argument of [`new`](Ring::new).
     #[must_use]
     pub fn depth(&self) -> u32 {
         self.calls.depth()
     }
 
-    /// The number of transfers that were submitted and not returned by [`wait`](Ring::wait).
+    /// Returns the number of transfers that were submitted and not yet returned by [`wait`](Ring::wait).
     #[must_use]
     pub fn len(&self) -> usize {
         self.calls.in_flight() + self.waiting.len() + self.ended.len()
     }
 
-    /// Whether there is no transfer, so that [`wait`](Ring::wait) returns `None`.
+    /// Returns whether the ring has no transfer. [`wait`](Ring::wait) then returns `None`.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -304,7 +310,7 @@ impl<B: Buffer> Ring<B> {
         }
     }
 
-    /// Returns a transfer that has ended. If a call moved only a part of a transfer, the transfer waits for another call.
+    /// Returns a transfer that has ended. A transfer that moved only a part waits for another call.
     fn next_ended(&mut self) -> Option<(Box<Transfer<B>>, io::Result<()>)> {
         if let Some(ended) = self.ended.pop_front() {
             return Some(ended);
@@ -321,7 +327,7 @@ impl<B: Buffer> Ring<B> {
             }
             match call.call_ended(result, was_cancelled, is_of_other_thread) {
                 Some(result) => return Some((call, result)),
-                // The call comes before the transfers that have not begun.
+                // This transfer has begun, so its next call comes before the transfers that have not begun.
                 None => self.waiting.push_front(call),
             }
         }
@@ -337,7 +343,7 @@ impl<B: Buffer> fmt::Debug for Ring<B> {
     }
 }
 
-/// A ring, and what it returns, may move to another thread.
+/// A ring and its completions may move to another thread.
 const _: () = {
     const fn is_send<T: Send + 'static>() {}
     is_send::<Ring>();

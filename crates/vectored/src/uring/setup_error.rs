@@ -1,4 +1,4 @@
-//! The error of a ring that cannot be made.
+//! The error of [`Ring::new`](crate::uring::Ring::new): [`SetupError`].
 
 use std::error::Error;
 use std::fmt;
@@ -8,14 +8,14 @@ use std::ops::RangeInclusive;
 
 const DEPTHS: RangeInclusive<u32> = 1..=32_768;
 
-/// Why the kernel gave no ring: the error of io_uring_setup(2), and what can be done about it.
+/// The error of io_uring_setup(2), with the remedy.
 ///
-/// It converts into an [`io::Error`] of the same kind and with the same message.
+/// A `SetupError` converts into an [`io::Error`] with the same kind and message.
 #[derive(Debug)]
 pub struct SetupError {
     depth: u32,
     error: io::Error,
-    /// `kernel.io_uring_disabled`, where that exists: since Linux 6.6.
+    /// The value of `kernel.io_uring_disabled`, which exists since Linux 6.6.
     disabled_sysctl: Option<u32>,
 }
 
@@ -29,10 +29,13 @@ impl SetupError {
         }
     }
 
-    /// Whether this process gets no ring at all: the kernel has no io_uring or is older than Linux 5.11, an administrator
-    /// or a sandbox forbids it, or the system has no `MADV_WIPEONFORK`, as gVisor and qemu-user. Plain calls are the remedy.
+    /// Returns whether this process cannot have any ring, so that the program must use plain calls:
     ///
-    /// Otherwise the kernel lacks memory or descriptors, or the depth is out of range.
+    /// - The kernel has no io_uring, or is older than Linux 5.11.
+    /// - An administrator or a sandbox forbids io_uring.
+    /// - The system has no `MADV_WIPEONFORK`, for example gVisor and qemu-user.
+    ///
+    /// If the result is false, the kernel lacks memory or descriptors, or the depth is out of range.
     #[must_use]
     pub fn is_disabled(&self) -> bool {
         let refused = [libc::ENOSYS, libc::EPERM, libc::EACCES];
@@ -42,7 +45,7 @@ impl SetupError {
         }
     }
 
-    /// The error of the kernel.
+    /// Returns the error of the kernel.
     #[must_use]
     pub fn io_error(&self) -> &io::Error {
         &self.error
@@ -76,7 +79,7 @@ impl SetupError {
             (Some(libc::EINVAL), _) if !DEPTHS.contains(&self.depth) => {
                 "the depth must be between 1 and 32,768"
             }
-            // The error names the feature that this system lacks.
+            // The error names the missing feature.
             (None, _) => "use plain calls",
             _ => "io_uring_setup(2) lists the causes",
         }

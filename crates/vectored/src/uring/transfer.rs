@@ -1,4 +1,4 @@
-//! A transfer: one call of the kernel after another, until all its bytes were moved.
+//! A transfer, which makes calls until all bytes are moved.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::BorrowedFd;
@@ -17,54 +17,54 @@ use crate::uring::completion::{Completion, Data};
 use crate::uring::descriptor::{Descriptor, Kind};
 use crate::uring::sys::{Begun, Call, Operation};
 
-/// A transfer that has not ended. It takes few cache lines: with many transfers in flight, a transfer is in no cache when
-/// it ends.
+/// A transfer that has not ended.
+///
+/// The type is small and aligned to cache lines. If many transfers are in flight, a transfer is in no cache when it
+/// ends.
 #[repr(align(64))]
 pub(super) struct Transfer<B> {
     pub(super) token: u64,
     descriptor: Descriptor,
-    /// No buffers after the end.
+    /// The data are empty after the end of the transfer.
     data: Data<B>,
-    /// The position of the next byte in the buffers of a read.
+    /// The position of the next byte in the buffers of a read. A write does not use this field.
     cursor: SegmentCursor,
     place: Place,
     transferred: u64,
-    /// The bytes of the call that was begun last.
+    /// The number of bytes that the last call was given.
     given: usize,
     readiness: Readiness,
-    /// Whether the transfer ends with the first call that moves bytes.
     ends_early: bool,
-    /// Whether the descriptor was asked, and does not keep messages apart.
+    /// Whether getsockopt(2) has shown that the descriptor does not keep messages apart.
     is_stream: bool,
 }
 
 #[derive(Clone, Copy)]
 enum Place {
-    /// The place that was submitted: an offset, or the position of the descriptor. Whether the descriptor can seek is
-    /// unknown.
+    /// The submitted offset, or `None` for the position of the descriptor. Before the first call, the kind of the
+    /// descriptor is unknown.
     Submitted(Option<u64>),
     Offset(u64),
-    /// The position of a file; the number was the position at the start of the transfer.
+    /// The position of the file at the start of the transfer. The calls use the position of the descriptor.
     Position(u64),
-    /// The position does not matter, though the descriptor takes offsets.
+    /// The descriptor accepts offsets and ignores them.
     Device,
-    /// The descriptor has no positions.
     Stream,
 }
 
-/// The readiness of the descriptor since the last call that moved bytes.
+/// Whether the descriptor is ready. Each call that moves bytes resets the state to `Unknown`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Readiness {
     Unknown,
-    /// A call was refused with `EAGAIN`: the next call waits.
+    /// A call failed with `EAGAIN`, so the next call is a wait.
     Awaited,
-    /// The wait has ended. If the next call is also refused, another transfer used the room or the bytes, or waiting does
-    /// not help: a regular file is always ready.
+    /// The wait has ended. If the next call fails with `EAGAIN` again, another transfer used the room or the bytes, or
+    /// waiting has no effect, because a regular file is always ready.
     Reached,
 }
 
 impl<B: Buffer> Transfer<B> {
-    /// A transfer that is over, to be used again.
+    /// Makes an empty transfer, which `reset` prepares for use.
     pub(super) fn over() -> Box<Transfer<B>> {
         Box::new(Transfer {
             token: 0,
@@ -80,7 +80,7 @@ impl<B: Buffer> Transfer<B> {
         })
     }
 
-    /// Makes this a transfer that has not begun, without data.
+    /// Prepares the transfer for a new start, without data.
     #[inline]
     pub(super) fn reset(&mut self, descriptor: Descriptor, offset: Option<u64>, token: u64) {
         self.token = token;
@@ -96,7 +96,7 @@ impl<B: Buffer> Transfer<B> {
     pub(super) fn set_data(&mut self, data: Data<B>) {
         let none = std::mem::replace(&mut self.data, data);
         debug_assert!(matches!(&none, Data::Buffers(buffers) if buffers.is_empty()));
-        // `none` holds nothing to drop.
+        // `none` has nothing to drop.
         std::mem::forget(none);
     }
 
@@ -111,14 +111,15 @@ impl<B: Buffer> Transfer<B> {
         }
     }
 
-    /// Ends a write if one call moved all that was left; returns whether the write has ended. This serves the usual
-    /// case in fewer instructions than [`call_ended`](Transfer::call_ended).
+    /// Ends a write if one call moved all remaining bytes. Returns whether the write has ended.
+    ///
+    /// This method needs fewer instructions than [`call_ended`](Transfer::call_ended) in the usual case.
     #[inline]
     pub(super) fn end_whole(&mut self, result: &io::Result<usize>) -> bool {
         let (Ok(moved), Data::Queue(queue)) = (result, &mut self.data) else {
             return false;
         };
-        // A wait that has ended moved nothing.
+        // The result of a wait is not a number of bytes.
         let is_whole =
             self.readiness == Readiness::Unknown && *moved == self.given && *moved == queue.len();
         if is_whole {
@@ -128,7 +129,8 @@ impl<B: Buffer> Transfer<B> {
         is_whole
     }
 
-    /// Takes the result of a call. If the transfer has ended, returns its result; otherwise another call is made.
+    /// Handles the result of a call. Returns the result of the transfer if the transfer has ended. `None` asks for
+    /// another call.
     pub(super) fn call_ended(
         &mut self,
         result: io::Result<usize>,
@@ -143,7 +145,7 @@ impl<B: Buffer> Transfer<B> {
                 Ok(true) => return Some(Ok(())),
                 Err(error) => return Some(Err(error)),
             },
-            // The call ended before it moved a byte, by a signal or with the thread that submitted the call.
+            // A signal, or the end of the thread that submitted the call, ended the call before any byte was moved.
             Err(_) if code == Some(libc::EINTR) => {}
             Err(_) if code == Some(libc::ECANCELED) && is_of_other_thread => {}
             Err(_) if code == Some(libc::EAGAIN) && self.may_wait() => {
@@ -154,14 +156,14 @@ impl<B: Buffer> Transfer<B> {
         was_cancelled.then(|| Err(io::Error::from_raw_os_error(libc::ECANCELED)))
     }
 
-    /// Whether to wait until the descriptor is ready, after a call that was refused with `EAGAIN`.
+    /// Returns whether to wait for the descriptor after a call that failed with `EAGAIN`.
     fn may_wait(&self) -> bool {
         let stat = || rustix::fs::fstat(self.descriptor.get().0);
         match self.readiness {
             Readiness::Unknown => true,
-            // The call that has ended was the wait.
+            // The call that ended was the wait.
             Readiness::Awaited => false,
-            // Only descriptors of other types report readiness: pipes, sockets, eventfds.
+            // Only pipes, sockets, eventfds and similar descriptors report readiness.
             Readiness::Reached => stat().is_ok_and(|stat| {
                 !matches!(
                     FileType::from_raw_mode(stat.st_mode),
@@ -195,15 +197,15 @@ impl<B: Buffer> Transfer<B> {
         Ok(self.ends_early || self.is_done())
     }
 
-    /// Sets the position of a file after the bytes of a short call.
+    /// Sets the position of a file to the end of the bytes of a short call.
     ///
-    /// If a call on a regular file is short, io_uring tries the rest again. If that fails, io_uring reports the bytes
-    /// before the error, but leaves the position where it was (`kiocb_done`, Linux 6.18): the next call would write
-    /// over these bytes.
+    /// After a short call on a regular file, io_uring tries the rest again. If the second try fails, io_uring reports
+    /// the bytes of the first try, but does not move the position (`kiocb_done`, Linux 6.18). Without a correction, the
+    /// next call would overwrite these bytes.
     fn mend_position(&self, start: u64, moved: u64) -> io::Result<()> {
         let (descriptor, _) = self.descriptor.get();
-        // A device may answer `lseek` without a position (inotify, /dev/urandom), and the kernel does not try the calls
-        // of a device again.
+        // A device may answer `lseek` without a position (inotify, /dev/urandom). io_uring does not try calls on a
+        // device again.
         let kind = FileType::from_raw_mode(rustix::fs::fstat(descriptor)?.st_mode);
         if !matches!(kind, FileType::RegularFile | FileType::BlockDevice) {
             return Ok(());
@@ -296,9 +298,9 @@ impl<B: Buffer> Call for Transfer<B> {
     }
 }
 
-/// The start of a transfer.
+/// Returns where the transfer starts.
 ///
-/// io_uring ignores the offset of a call on a pipe or a socket, where pwritev(2) answers `ESPIPE`.
+/// io_uring ignores the offset of a call on a pipe or a socket. pwritev(2) fails with `ESPIPE` in this case.
 fn place(descriptor: BorrowedFd<'_>, kind: Option<Kind>, offset: Option<u64>) -> io::Result<Place> {
     let position = || rustix::fs::tell(descriptor);
     match (kind, offset) {
@@ -320,7 +322,7 @@ fn place(descriptor: BorrowedFd<'_>, kind: Option<Kind>, offset: Option<u64>) ->
 
 fn offset_of(first: u64, transferred: u64) -> io::Result<u64> {
     let next = first.checked_add(transferred);
-    // The kernel takes -1 for the position of the descriptor.
+    // The kernel interprets -1 as the position of the descriptor.
     next.filter(|next| i64::try_from(*next).is_ok())
         .ok_or_else(|| {
             let message = format!("the offset {first} is past the largest file offset, 2^63 - 1");
@@ -328,7 +330,7 @@ fn offset_of(first: u64, transferred: u64) -> io::Result<u64> {
         })
 }
 
-/// Fills `targets` with the buffers of the next call, from `cursor` on, and returns the number of bytes.
+/// Fills `targets` with the buffers of the next call from `cursor` on, and returns the number of bytes.
 fn fill<'a, B: Buffer>(
     buffers: &'a mut [B],
     cursor: SegmentCursor,

@@ -1,4 +1,4 @@
-//! Transfers against a script of results, which this kernel may never give.
+//! Tests of transfers with scripted results, because the kernel of the test may never return some results.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::OwnedFd;
@@ -14,12 +14,12 @@ use crate::uring::transfer::Transfer;
 
 #[derive(Clone, Copy, Debug)]
 enum Answer {
-    /// This many hundredths of the bytes are moved, and at least one byte.
+    /// The call moves this percentage of its bytes, but at least one byte.
     Part(usize),
     Interrupted,
     /// The thread that submitted the call has ended.
     Orphaned,
-    /// The descriptor is not ready; the wait that follows has this result.
+    /// The call fails with `EAGAIN`. The wait for readiness has this result.
     WouldBlock(i32),
 }
 
@@ -57,8 +57,7 @@ fn queue_of(data: &[Vec<u8>]) -> SegmentQueue {
     queue
 }
 
-/// Begins a call. Returns the operation, the bytes to be written, and the number of bytes that the call can read. A
-/// read moves `incoming`.
+/// Begins a call. Returns the operation, the bytes to be written, and the room for a read. A read moves `incoming`.
 fn begin(transfer: &mut Transfer<Vec<u8>>, incoming: &[u8]) -> (Operation, Vec<u8>, usize) {
     let (mut sources, mut targets) = (Vec::new(), Vec::new());
     let begun = transfer.begin(&mut sources, &mut targets).unwrap();
@@ -81,7 +80,7 @@ fn begin(transfer: &mut Transfer<Vec<u8>>, incoming: &[u8]) -> (Operation, Vec<u
     (operation, given.collect(), room)
 }
 
-/// Makes the calls of the script, and whole calls after its end. Returns the bytes that were written.
+/// Makes the calls of the script, then whole calls until the end. Returns the bytes that were moved.
 fn drive(transfer: &mut Transfer<Vec<u8>>, script: &[Answer], incoming: &[u8]) -> Vec<u8> {
     let (mut moved, mut script) = (Vec::new(), script.iter().copied());
     loop {
@@ -113,7 +112,7 @@ fn drive(transfer: &mut Transfer<Vec<u8>>, script: &[Answer], incoming: &[u8]) -
                     begin(transfer, &[]);
                 }
                 assert!(transfer.call_ended(Ok(4), false, false).is_none());
-                // A second refusal would be an error.
+                // A second `EAGAIN` after the wait would be an error.
                 let (_, given, room) =
                     begin(transfer, &incoming[moved.len().min(incoming.len())..]);
                 let bytes = (given.len() + room).min(1);
@@ -172,7 +171,7 @@ proptest! {
     }
 }
 
-/// Ends each call with a refusal, though the descriptor is ready. Returns how often the descriptor was waited for, up to 3.
+/// Fails each call with `EAGAIN`, although the descriptor is ready. Returns the number of waits, at most 3.
 fn refused(mut transfer: Box<Transfer<Vec<u8>>>) -> usize {
     for waits in 0..3 {
         begin(&mut transfer, &[]);
@@ -192,7 +191,7 @@ fn a_file_that_refuses_though_it_is_ready_is_not_asked_for_ever() {
     assert_eq!(refused(write(file.into(), &payload(&[10]))), 1);
 }
 
-/// Another transfer of the same stream may use the room each time.
+/// Another transfer on the same stream may use the room before this transfer does.
 #[test]
 fn a_stream_that_refuses_though_it_was_ready_is_waited_for_again() {
     let (socket, _other) = std::os::unix::net::UnixStream::pair().unwrap();
@@ -223,7 +222,7 @@ fn a_cancelled_transfer_makes_no_further_call() {
     );
 }
 
-/// A file system in user space (FUSE) may answer `ECANCELED`: to try again would not end.
+/// A FUSE file system may return `ECANCELED`. Retrying would never end.
 #[test]
 fn a_cancellation_without_a_request_is_an_error() {
     let mut transfer = write(pipe_end(), &payload(&[10]));
@@ -243,7 +242,7 @@ fn a_call_of_more_bytes_than_it_was_given_is_not_believed() {
     assert_eq!(done.data.into_queue().unwrap().len(), 10);
 }
 
-/// The answer of a wait is a set of events, which may be as large as the bytes of the call.
+/// The result of a wait is a set of events. As a number, it may equal the number of bytes of the call.
 #[test]
 fn the_answer_of_a_wait_moves_no_bytes() {
     let mut transfer = write(pipe_end(), &payload(&[4]));
@@ -259,8 +258,8 @@ fn the_answer_of_a_wait_moves_no_bytes() {
     assert_eq!(transfer.end(Ok(())).result.unwrap(), 4);
 }
 
-/// The kernel may write a part of a call and leave the position where it was. If a file is open for appending, the
-/// kernel moves its position to the end of the file.
+/// The kernel may write a part of a call without moving the position. With `O_APPEND`, the kernel moves the position to
+/// the end of the file.
 #[test]
 fn the_position_of_a_file_is_that_after_the_bytes_of_a_short_call() {
     use std::os::unix::fs::FileExt;
@@ -285,10 +284,10 @@ fn the_position_of_a_file_is_that_after_the_bytes_of_a_short_call() {
     std::fs::remove_file(&path).unwrap();
 }
 
-/// The kernel gets the memory of the queue itself, unless bytes were copied.
+/// The kernel gets the list in the memory of the queue, unless bytes were copied.
 #[test]
 fn a_queue_of_kept_segments_is_a_list_already() {
-    // Up to 5 bytes are copied.
+    // Segments of up to 5 bytes are copied.
     for (data, is_list) in [
         (payload(&[6, 7, 8]), true),
         (payload(&[6]), true),
@@ -311,8 +310,7 @@ fn a_queue_of_kept_segments_is_a_list_already() {
     }
 }
 
-/// After a short call the rest of a list is a list: the entries before the rest are skipped, and the first entry of the
-/// rest is cut.
+/// After a short call, the next list starts at the first entry that is not fully written, and that entry is cut.
 #[test]
 fn the_rest_of_a_list_is_a_list() {
     let mut transfer = write(pipe_end(), &payload(&[6, 7, 8]));

@@ -1,4 +1,4 @@
-//! Opens files for lists of pages, and moves such lists call by call.
+//! Opens files for lists of pages, and moves such lists by one call after another.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, IoSlice, IoSliceMut};
@@ -14,11 +14,11 @@ use super::sys::{Elements, page_bytes};
 use crate::error::TransferError;
 use crate::sys::files;
 
-/// Opens a file with `options`, past the cache and for overlapped calls, as `WriteFileGather` demands.
+/// Opens a file with `options`, without buffering and for overlapped calls, as `WriteFileGather` requires.
 ///
-/// It sets the [custom flags](OpenOptionsExt::custom_flags) of `options` to `FILE_FLAG_OVERLAPPED |
-/// FILE_FLAG_NO_BUFFERING`; `options` keeps them. `Read` and `Write` of such a `File` fail, since such a file has no
-/// position. The functions at an offset work, for [aligned](crate::files::DirectAlignment) lists.
+/// The function sets the [custom flags](OpenOptionsExt::custom_flags) of `options` to `FILE_FLAG_OVERLAPPED |
+/// FILE_FLAG_NO_BUFFERING`. These flags stay set in `options`. `Read` and `Write` of the `File` fail, because the file
+/// has no position. The functions at an offset accept [aligned](crate::files::DirectAlignment) lists.
 ///
 /// # Errors
 ///
@@ -29,18 +29,17 @@ pub fn open_unbuffered(path: impl AsRef<Path>, options: &mut OpenOptions) -> io:
         .open(path)
 }
 
-/// Writes all of `segments` in order into a file at `offset` by `WriteFileGather`, past the cache, and returns the
+/// Writes all of `segments` in order into a file at `offset` by `WriteFileGather`, without buffering, and returns the
 /// number of bytes.
 ///
-/// The list and the file meet the [conditions](crate::windows). One call takes at most 16,384 pages. The file's
-/// position is not used. If the list ends beyond the end of the file, the file grows. Empty segments are left out.
+/// The list and the file must meet the [conditions](crate::windows). One call takes at most 16,384 pages. The file's
+/// position is not used. If the list ends after the end of the file, the file grows. Empty segments are skipped.
 ///
 /// # Errors
 ///
-/// - [`InvalidInput`](io::ErrorKind::InvalidInput) before any byte, with a message that names the condition that is not
-///   met;
-/// - [`WriteZero`](io::ErrorKind::WriteZero) if a call wrote fewer bytes than it was given, without an error;
-/// - the errors of `WriteFileGather`, with the number of bytes of the earlier calls.
+/// - [`InvalidInput`](io::ErrorKind::InvalidInput), before any byte, with a message that names the violated condition;
+/// - [`WriteZero`](io::ErrorKind::WriteZero) if a call wrote only a part of its bytes and returned no error;
+/// - the errors of `WriteFileGather`, with the number of bytes that earlier calls wrote.
 pub fn write_file_gather(
     file: impl AsHandle,
     segments: &[IoSlice<'_>],
@@ -62,10 +61,10 @@ pub fn write_file_gather(
     Ok(bytes)
 }
 
-/// Reads a file from byte `offset` into `segments` by `ReadFileScatter`, past the cache, until they are full or the file
-/// ends, and returns the number of bytes.
+/// Reads a file from byte `offset` on into `segments` by `ReadFileScatter`, without buffering, until they are full or
+/// the file ends. Returns the number of bytes.
 ///
-/// The conditions are the same as for [`write_file_gather`]. The end of the file is no error.
+/// The conditions are the conditions of [`write_file_gather`]. The end of the file is no error.
 pub fn read_file_scatter(
     file: impl AsHandle,
     segments: &mut [IoSliceMut<'_>],
@@ -78,7 +77,7 @@ pub fn read_file_scatter(
         .map_err(|(bytes, error)| TransferError::reading(bytes, error))
 }
 
-/// The bytes of a page, if the file and the list meet the conditions.
+/// Returns the size of a page if the file and the list meet the conditions.
 fn checked<S: Deref<Target = [u8]>>(
     file: BorrowedHandle<'_>,
     segments: &[S],
@@ -105,8 +104,7 @@ fn checked<S: Deref<Target = [u8]>>(
     ))
 }
 
-/// Moves all bytes, or as many as the calls moved up to the first short call. An error has the number of bytes moved
-/// before it.
+/// Moves bytes until the first short call. An error has the number of bytes moved before.
 fn move_pages(
     file: BorrowedHandle<'_>,
     elements: &Elements<'_>,
@@ -116,7 +114,7 @@ fn move_pages(
     let mut moved = 0;
     while moved < elements.bytes() {
         let bytes = next_call_bytes(elements.bytes() - moved, page_bytes);
-        // All calls before were whole, so they had whole pages.
+        // All earlier calls moved whole pages.
         let first = (moved / page_bytes as u64) as usize;
         let now = elements.call(file, first, bytes, offset + moved);
         let now = now.map_err(|error| (moved, error))?;

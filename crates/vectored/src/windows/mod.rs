@@ -1,14 +1,14 @@
-//! Windows: `WriteFileGather` and `ReadFileScatter`, which move a list of pages past the cache in one call.
+//! `WriteFileGather` and `ReadFileScatter` of Windows, which move a list of pages in one call without buffering.
 //!
-//! `WriteFile` takes one buffer, so the functions of the crate root join short segments of a list, and make a call for
-//! each long segment. Windows has a call for a list of large buffers, with conditions:
+//! `WriteFile` takes one buffer. So the functions of the crate root copy short segments together, and make a call for
+//! each long segment. `WriteFileGather` and `ReadFileScatter` take a list of large buffers under these conditions:
 //!
-//! - the file is open with `FILE_FLAG_OVERLAPPED` and `FILE_FLAG_NO_BUFFERING` ([`open_unbuffered`]);
-//! - each segment begins at a page of memory, and has whole pages; the last segment may be shorter;
-//! - all segments together, and the offset in the file, are multiples of the volume's sector.
+//! - The file is open with `FILE_FLAG_OVERLAPPED` and `FILE_FLAG_NO_BUFFERING` ([`open_unbuffered`]).
+//! - Each segment begins at a memory page and has whole pages. The last segment may be shorter.
+//! - The length of all segments together, and the offset in the file, are multiples of the volume's sector size.
 //!
-//! The conditions are checked before the call, and an error names the segment and the condition. [`write_file_gather`]
-//! and [`read_file_scatter`] wait for the end of the call.
+//! The functions check the conditions before the call. An error names the segment and the condition.
+//! [`write_file_gather`] and [`read_file_scatter`] wait for the end of the call.
 //!
 //! # Examples
 //!

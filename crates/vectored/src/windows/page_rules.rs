@@ -1,28 +1,28 @@
-//! The conditions of `WriteFileGather` and `ReadFileScatter` on a list, and its cut into calls. Pure: tested everywhere.
+//! The conditions of `WriteFileGather` and `ReadFileScatter` on a list, and the sizes of their calls.
 
 use std::io;
 use std::ops::Deref;
 
-/// The most pages of one call: 64 MiB of pages of 4096 bytes. The kernel locks all pages of a call in memory.
+/// The most pages of one call: 64 MiB with pages of 4096 bytes. The kernel locks all pages of a call in memory.
 const MAX_CALL_PAGES: usize = 16 * 1024;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct PageRules {
-    /// The bytes of a page of memory: a power of two.
+    /// The size of a memory page: a power of two.
     pub(crate) page_bytes: usize,
-    /// The bytes of a sector of the volume: a power of two, at most a page.
+    /// The sector size of the volume: a power of two, at most a page.
     pub(crate) sector_bytes: usize,
 }
 
 impl PageRules {
-    /// Checks a list that is to be written to `offset` ([`IoSlice`](io::IoSlice)) or read from there
-    /// ([`IoSliceMut`](io::IoSliceMut)). Empty segments may lie anywhere.
+    /// Checks a list for a write to `offset` ([`IoSlice`](io::IoSlice)) or a read from `offset`
+    /// ([`IoSliceMut`](io::IoSliceMut)). Empty segments may be anywhere in the list.
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](io::ErrorKind::InvalidInput) with a message that names the first fault. The offset and the length
-    /// of the last segment must be multiples of the sector. Each segment must begin at a page, and have whole pages
-    /// unless it is the last.
+    /// [`InvalidInput`](io::ErrorKind::InvalidInput) with a message that names the first fault. The offset and the
+    /// length of the last segment must be multiples of the sector. Each segment must begin at a page. Each segment
+    /// except the last must have whole pages.
     pub(crate) fn check<S: Deref<Target = [u8]>>(
         &self,
         segments: &[S],
@@ -66,7 +66,7 @@ fn refused(what: &str, unit: usize, name: &str) -> io::Error {
     )
 }
 
-/// The bytes of the next call of a list with `left` bytes: whole pages, or all that is left.
+/// Returns the size of the next call of a list with `left` bytes.
 pub(crate) fn next_call_bytes(left: u64, page_bytes: usize) -> usize {
     left.min((MAX_CALL_PAGES * page_bytes) as u64) as usize
 }
@@ -99,7 +99,8 @@ mod tests {
                 .zip(&places)
                 .map(|(memory, &(from, bytes))| IoSlice::new(&memory[from..from + bytes]))
                 .collect();
-            // The model: without empty segments, all segments but the last are whole pages that begin at pages.
+            // The model ignores empty segments. Each segment begins at a page, and all segments except the last have
+            // whole pages.
             let filled: Vec<_> = places.iter().filter(|place| place.1 > 0).collect();
             let are_pages = filled.iter().all(|place| place.0 == 0)
                 && filled.iter().rev().skip(1).all(|place| place.1 % 4096 == 0);

@@ -13,43 +13,45 @@ use crate::transfer::write_loop::{FnSink, SplitGuard, send_all};
 
 /// Writes all of `segments` in order without copying them, and returns the number of bytes.
 ///
-/// At most [`iov_max`](crate::limits::iov_max) segments and [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES) go into one
-/// `writev(2)`, or `write(2)` if one segment is left. Longer lists take several calls, and so does a list after a
-/// short call. Empty segments never reach the kernel; if all are empty, no call is made.
+/// A system call is `writev(2)`, or `write(2)` if one segment is left. A call has at most
+/// [`iov_max`](crate::limits::iov_max) segments and [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES). A longer list
+/// takes several calls. After a short call, the rest of the list takes further calls. Empty segments are not passed to
+/// the kernel. If all segments are empty, no call is made.
 ///
-/// Nothing is allocated unless a list must be built because of empty segments or a short call. For segments of up to a few
-/// hundred bytes, [`Gather`](crate::Gather) is faster.
+/// Memory is allocated only if a new list must be built, because of empty segments or after a short call. For segments
+/// of up to a few hundred bytes, [`Gather`](crate::Gather) is faster.
 ///
 /// # Files that refuse lists
 ///
-/// Some file systems and drivers support plain calls only, and answer `EOPNOTSUPP`, `ENOSYS` or `EINVAL` to a
-/// list. The functions for whole lists then copy up to 256 KiB of the refused call into one buffer and make a
-/// plain call. The result of that call counts.
+/// Some file systems and drivers support only plain calls, and return `EOPNOTSUPP`, `ENOSYS` or `EINVAL` for a list.
+/// The functions for whole lists then copy up to 256 KiB of the refused list into a buffer, and make a plain call. The
+/// functions return the result of the plain call.
 ///
-/// `EINVAL` may also mean that the bytes are invalid, for example the value for a file of sysfs. A part of a value is another
-/// value. So no plain call is made for a single segment of up to 256 KiB. A longer list is sent in parts. No plain call is
-/// made on a socket, nor on a file that is open with `O_DIRECT`.
+/// `EINVAL` may also mean that the bytes are invalid, for example a wrong value for a file of sysfs. A part of a value
+/// would be a different value. So the plain call gets all bytes of a list of up to 256 KiB. Only a longer list is sent
+/// in parts. No plain call is made on a socket, or on a file that is open with `O_DIRECT`.
 ///
-/// If the plain call moves bytes, the rest of this list is moved by plain calls. The next list is tried as a list again.
+/// If the plain call moves bytes, plain calls also move the rest of the list. The next list is tried as a list again.
 ///
-/// A driver that supports plain calls only may also accept a list: Linux passes each segment to the driver separately,
-/// so two segments of 8 bytes to an event counter (eventfd(2)) are two values. Segments that lie one directly after
-/// another in memory are coalesced into one entry, unless the driver refuses that entry with `EINVAL`. If such a driver
-/// must get bytes in one call, put the bytes into one segment, even for [`write_once`](crate::write_once), which never
-/// coalesces.
+/// A driver that supports only plain calls may also accept a list. Linux then passes each segment to the driver
+/// separately. For an event counter (eventfd(2)), two segments of 8 bytes are two values.
+///
+/// Segments that are adjacent in memory are coalesced into one entry, unless the driver refuses that entry with
+/// `EINVAL`. If a driver must get bytes in one call, put the bytes into one segment. This advice includes
+/// [`write_once`](crate::write_once), which never coalesces.
 ///
 /// # Errors
 ///
-/// The first error other than `EINTR`, which is retried, with the number of bytes written before it:
+/// The first error other than `EINTR`, which is retried. The error has the number of bytes that were written before.
 ///
-/// - [`WouldBlock`](io::ErrorKind::WouldBlock) if a non-blocking descriptor takes no more, or the timeout
-///   `SO_SNDTIMEO` of a socket has passed: use [`resume_write`] if you expect that;
+/// - [`WouldBlock`](io::ErrorKind::WouldBlock) if a non-blocking descriptor takes no more bytes, or if the timeout
+///   `SO_SNDTIMEO` of a socket has passed; [`resume_write`] can resume the transfer;
 /// - [`InvalidInput`](io::ErrorKind::InvalidInput), before any byte, if the descriptor is a socket
 ///   that keeps messages apart and the list would not be exactly one message
 ///   ([details](crate::write_once#messages));
 /// - [`WriteZero`](io::ErrorKind::WriteZero) if a call wrote no byte and returned no error;
-/// - the errors of write(2): [`StorageFull`](io::ErrorKind::StorageFull),
-///   [`BrokenPipe`](io::ErrorKind::BrokenPipe) (a Rust program ignores `SIGPIPE` by default) and the others.
+/// - the errors of write(2), for example [`StorageFull`](io::ErrorKind::StorageFull) and
+///   [`BrokenPipe`](io::ErrorKind::BrokenPipe) (a Rust program ignores `SIGPIPE` by default).
 ///
 /// # Examples
 ///
@@ -75,10 +77,10 @@ pub fn write_all(fd: impl AsDescriptor, segments: &[IoSlice<'_>]) -> Result<u64,
 
 /// Writes `segments` from `cursor` to the end of the list, and returns the number of bytes of this call.
 ///
-/// Writes like [`write_all`], but can be resumed: on success and on error, `cursor` has moved in the caller's list by
-/// exactly the bytes that were written. After [`WouldBlock`](io::ErrorKind::WouldBlock), wait until the descriptor is
-/// ready, and call the function again with the same list and the same cursor. Nothing else needs to be kept. After any
-/// other error whose cause can be removed, do the same.
+/// The function writes like [`write_all`], but the transfer can be resumed. On success and on error, the cursor has
+/// moved by exactly the bytes that were written. After [`WouldBlock`](io::ErrorKind::WouldBlock), wait until the
+/// descriptor is ready, and call the function again with the same list and the same cursor. After any other error,
+/// remove the cause and do the same.
 ///
 /// If the cursor is at the end of the list, the function returns `Ok(0)` without a system call.
 ///
@@ -89,8 +91,8 @@ pub fn write_all(fd: impl AsDescriptor, segments: &[IoSlice<'_>]) -> Result<u64,
 ///
 /// # Errors
 ///
-/// The errors of [`write_all`]. [`transferred`](TransferError::transferred) counts the bytes of this call, not of earlier
-/// calls; [`SegmentCursor::remaining_bytes`] counts the rest of the list.
+/// The errors of [`write_all`]. [`transferred`](TransferError::transferred) counts only the bytes of this call.
+/// [`SegmentCursor::remaining_bytes`] counts the rest of the list.
 pub fn resume_write(
     fd: impl AsDescriptor,
     segments: &[IoSlice<'_>],
@@ -106,7 +108,6 @@ pub fn resume_write(
     )
 }
 
-/// [`resume_write`] within any limits, by the calls of a function.
 pub(crate) fn send_all_referenced(
     segments: &[IoSlice<'_>],
     cursor: &mut SegmentCursor,
@@ -199,9 +200,9 @@ mod tests {
         for (sizes, from, script, sent, calls) in [
             (&[20, 0, 30, 40, 0][..], start, &[][..], Ok(90), 1),
             (&[10, 10, 30, 0, 40], start, &[], Err(0), 0),
-            // An empty message, which would be dropped.
+            // An empty message would be dropped.
             (&[0, 0], start, &[], Err(0), 0),
-            // A part of the message was sent, now or before.
+            // The first call sent only a part of the message, or an earlier transfer did.
             (&[20, 30], start, &part, Err(21), 1),
             (&[20, 30], SegmentCursor::at(1, 0), &[], Err(0), 0),
             (&[20, 30], SegmentCursor::at(1, 30), &[], Ok(0), 0),

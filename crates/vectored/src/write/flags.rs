@@ -13,15 +13,15 @@ use crate::transfer::unvectored::{ListCalls, is_refusal};
 use crate::write::all::send_all_referenced;
 use crate::write::positional::check_end;
 
-/// The flags of a transfer by `pwritev2(2)`: [`DSYNC`](WriteFlags::DSYNC), or none.
+/// The flags of a transfer by `pwritev2(2)`: [`DSYNC`](WriteFlags::DSYNC), or no flag.
 ///
-/// The flag is Linux's; other systems refuse it.
+/// Only Linux has the flag. Other systems refuse the flag.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct WriteFlags(u32);
 
 impl WriteFlags {
-    /// `RWF_DSYNC`: each call returns when its data, and the metadata that a read of the data needs, are on stable
-    /// storage, as with `O_DSYNC`. Since Linux 4.7.
+    /// `RWF_DSYNC`, since Linux 4.7. Each call returns after its data are on stable storage, together with the metadata
+    /// that reading the data needs. The guarantee is the guarantee of `O_DSYNC`.
     pub const DSYNC: WriteFlags = WriteFlags(0x02);
 
     /// No flag.
@@ -35,12 +35,12 @@ impl WriteFlags {
     }
 }
 
-/// The reaction to a [flag](WriteFlags) that the kernel or the file system refuses.
+/// What a transfer does if the kernel or the file system refuses a [flag](WriteFlags).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum OnRefusal {
-    /// Write without the flag, and call fdatasync(2) after the last call. fdatasync(2) covers the whole file, so it may
-    /// take longer. Calls before the last are not durable one by one.
+    /// Write without the flag, and call fdatasync(2) after the last call. fdatasync(2) covers the whole file, so this
+    /// may take longer. The data of earlier calls are not durable until fdatasync(2) returns.
     Fallback,
     /// Fail with [`Unsupported`](io::ErrorKind::Unsupported), before any byte.
     Error,
@@ -49,22 +49,24 @@ pub enum OnRefusal {
 /// Writes all of `segments` in order, with `flags`, at `offset` or at the file's position, and returns the number of
 /// bytes.
 ///
-/// Writes like [`write_all`](crate::write_all) without an offset, and like [`write_all_at`](crate::files::write_all_at)
-/// with an offset, but by `pwritev2(2)` (since Linux 4.6). Each call of the transfer has the flags. With an empty set
-/// of flags, the function does the same as these two.
+/// The function writes by `pwritev2(2)` (since Linux 4.6), and each call has the flags. Without an offset, all other
+/// rules are the rules of [`write_all`](crate::write_all). With an offset, all other rules are the rules of
+/// [`write_all_at`](crate::files::write_all_at). With an empty set of flags, the function is equivalent to one of these
+/// functions.
 ///
-/// A refusal (`EOPNOTSUPP`, or `ENOSYS` on kernels without `pwritev2`) holds for the rest of the list, and costs one more
-/// call. `EINVAL` has other causes as well: it counts as a refusal only with [`Fallback`](OnRefusal::Fallback), and only if
-/// the same call succeeds without the flag.
+/// A refusal is `EOPNOTSUPP`, or `ENOSYS` on kernels without `pwritev2`. After a refusal, the rest of the list is
+/// written without the flags, which costs one more call. `EINVAL` has other causes as well. `EINVAL` counts as a
+/// refusal only with [`Fallback`](OnRefusal::Fallback), and only if the same call succeeds without the flag.
 ///
 /// # Errors
 ///
-/// The errors of the functions without flags, and
+/// The errors of the functions without flags, and:
 ///
-/// - [`Unsupported`](io::ErrorKind::Unsupported) if the flag is refused and `on_refusal` is [`Error`](OnRefusal::Error);
+/// - [`Unsupported`](io::ErrorKind::Unsupported) if the flag is refused and `on_refusal` is
+///   [`Error`](OnRefusal::Error);
 /// - with [`Fallback`](OnRefusal::Fallback), the error of fdatasync(2): the bytes are written, but may not be durable.
-///   After another error, fdatasync(2) is also called if bytes were written before that error. If this call of
-///   fdatasync(2) fails, its error is returned.
+///   fdatasync(2) is also called after another error if bytes were written before that error. If this fdatasync(2)
+///   fails, its error is returned.
 ///
 /// # Examples
 ///
@@ -76,7 +78,7 @@ pub enum OnRefusal {
 /// # let path = std::env::temp_dir().join(format!("vectored-doc-with-{}", std::process::id()));
 /// let log = std::fs::File::create(&path)?;
 /// let record = [IoSlice::new(b"debit 5"), IoSlice::new(b"; "), IoSlice::new(b"credit 5\n")];
-/// // On storage when it returns, by the flag or by fdatasync(2).
+/// When the call returns, the record is on stable storage, by the flag or by fdatasync(2).
 /// write_all_with(&log, &record, None, WriteFlags::DSYNC, OnRefusal::Fallback)?;
 /// assert_eq!(std::fs::read(&path)?, b"debit 5; credit 5\n");
 /// # std::fs::remove_file(&path)
@@ -95,7 +97,6 @@ pub fn write_all_with(
     }
     let may_split = || match offset {
         None => refuse_messages(fd),
-        // Sockets have no offsets.
         Some(_) => Ok(()),
     };
     let mut calls = FlaggedCalls::new(flags, on_refusal);
@@ -111,7 +112,6 @@ pub fn write_all_with(
                 let call = |slices: &[IoSlice<'_>]| {
                     sys::syscalls::write_slices_with(fd, slices, next, flags.0)
                 };
-                // A call with flags may be refused for its flags.
                 if flags.is_empty() {
                     plain_calls.write(slices, fd, call)
                 } else {
@@ -125,14 +125,14 @@ pub fn write_all_with(
     calls.finish(result, || {
         #[cfg(target_os = "linux")]
         rustix::fs::fdatasync(fd)?;
-        // macOS has no fdatasync.
+        // macOS has no fdatasync(2).
         #[cfg(not(target_os = "linux"))]
         rustix::fs::fsync(fd)?;
         Ok(())
     })
 }
 
-/// The calls of one transfer: with the flags first, and without the flags after a refusal.
+/// The calls of one transfer. A refusal drops the flags.
 struct FlaggedCalls {
     flags: WriteFlags,
     is_refused: bool,
@@ -157,7 +157,7 @@ impl FlaggedCalls {
             Err(error) if !flags.is_empty() && is_refusal(&error) => error,
             result => return result,
         };
-        // `EINVAL` has other causes: only a success without the flags proves that the flags were the cause.
+        // `EINVAL` has other causes. Only success without the flags proves that the flags were the cause.
         let is_ambiguous = refusal.raw_os_error() == Some(codes::EINVAL);
         if self.on_refusal == OnRefusal::Error {
             return Err(if is_ambiguous { refusal } else { refused() });
@@ -170,7 +170,7 @@ impl FlaggedCalls {
         result
     }
 
-    /// Makes the data durable if the flag for that was refused.
+    /// Makes the data durable if the flags were refused.
     fn finish(
         &self,
         result: Result<u64, TransferError>,

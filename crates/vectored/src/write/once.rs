@@ -1,4 +1,4 @@
-//! Writes a list in one system call.
+//! Writes a list by one system call.
 
 use std::io::{self, IoSlice};
 
@@ -14,60 +14,68 @@ use crate::transfer::write_loop::FnSink;
 
 /// Writes all of `segments` in exactly one system call, and returns the number of bytes.
 ///
-/// For records that must be one call each: lines of a log that several programs append to (`O_APPEND`), records on a pipe
-/// with several writers, messages on a datagram or `SOCK_SEQPACKET` socket (one call is one message, however many
-/// segments it has). If one call cannot take the list, the function fails before any byte is written. The call is a
-/// `writev(2)`, or a `write(2)` if only one segment is not empty. Nothing is copied.
+/// Use this function for records that must each be written by one call: lines of a log to which several programs append
+/// (`O_APPEND`), records on a pipe with several writers, messages on a datagram or `SOCK_SEQPACKET` socket. On these
+/// sockets, one call is one message, however many segments the call has.
 ///
-/// Empty segments never reach the kernel and do not count; if all are empty, no call is made and the result is 0. To
-/// send an empty message on a socket that keeps messages apart, use send(2).
+/// If one call cannot take the list, the function fails before any byte is written. The call is a `writev(2)`, or a
+/// `write(2)` if only one segment is not empty. Nothing is copied.
 ///
-/// The guarantee that one call gives depends on the descriptor. On a regular file opened with `O_APPEND` each call goes
-/// to the end of the file. The bytes stay in one piece on local file systems of Linux, but not over NFS ("BUGS" of
-/// open(2)). On a pipe or FIFO a call of up to `PIPE_BUF` bytes (4096 on Linux) is not mixed with others (pipe(7)). On
-/// a stream socket one call guarantees nothing. To drivers that support write(2) only (eventfd(2), some character
-/// devices), Linux passes each segment as one record: for such a driver, copy the record into one segment.
+/// Empty segments are not passed to the kernel. If all segments are empty, no call is made and the result is 0. To send
+/// an empty message on a socket that keeps messages apart, use send(2).
+///
+/// The kind of the descriptor decides what one call guarantees:
+///
+/// - A regular file opened with `O_APPEND`: each call appends to the end of the file. Local file systems of Linux keep
+///   the bytes of a call in one piece. NFS does not ("BUGS" of open(2)).
+/// - A pipe or FIFO: a call of up to `PIPE_BUF` bytes (4096 on Linux) is not mixed with other calls (pipe(7)).
+/// - A stream socket: one call guarantees nothing.
+/// - A driver that supports only write(2) (eventfd(2), some character devices): Linux passes each segment to the driver
+///   as one record. For such a driver, copy the record into one segment.
 ///
 /// # Messages
 ///
-/// On a socket that keeps messages apart (one that is not a stream), each call is one message. The functions
-/// that write streams ([`write_all`](crate::write_all), [`resume_write`](crate::resume_write),
-/// `write_all_with` and the functions of [`Gather`](crate::Gather)) therefore refuse a socket of any
-/// type but `SOCK_STREAM` (datagram, `SOCK_SEQPACKET`, raw) with [`InvalidInput`](std::io::ErrorKind::InvalidInput)
-/// before any byte, if the list is not exactly one message:
+/// On a socket that keeps messages apart, which is any socket except a stream socket, each call is one message. Some
+/// functions write streams: [`write_all`](crate::write_all), [`resume_write`](crate::resume_write), `write_all_with`
+/// and the functions of [`Gather`](crate::Gather). These functions refuse a list that is not exactly one message on a
+/// socket of any type but `SOCK_STREAM` (datagram, `SOCK_SEQPACKET`, raw). The error is
+/// [`InvalidInput`](std::io::ErrorKind::InvalidInput), before any byte. A list is refused in three cases:
 ///
-/// - one call cannot take the whole list (it has more than [`iov_max`](crate::limits::iov_max) entries or more than
-///   [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES), or the list overfills the staging buffer of a
-///   [`Gather`](crate::Gather));
-/// - the list holds no bytes: an empty message is a message, and to skip it would lose a message;
-/// - a [`SegmentCursor`] inside the list says that a part of the list was sent before.
+/// - One call cannot take the whole list: the list has more than [`iov_max`](crate::limits::iov_max) entries or more
+///   than [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES), or the list overfills the staging buffer of a
+///   [`Gather`](crate::Gather).
+/// - The list holds no bytes. An empty message is a message, and making no call would lose the message.
+/// - The [`SegmentCursor`] is inside the list, so a part of the list was sent before.
 ///
 /// Send messages with [`write_once`], and an empty message with send(2).
 ///
-/// A list that one call takes is sent without asking for the socket's type: to ask takes 120 to 350 ns. If the one call
-/// is short after all, the rest is refused, and the error counts the bytes sent. A pipe in packet mode (`O_DIRECT`,
-/// pipe(2)) is not a socket and is not recognized: each call is a packet there, and a read into a shorter list loses the
-/// end of the packet without an error. Read such a pipe by calls of `PIPE_BUF` bytes.
+/// The functions do not query the socket's type for a list that one call takes, because the query takes 120 to 350 ns.
+/// If this call is short nevertheless, the function refuses the rest, and the error counts the bytes sent.
 ///
-/// The functions that read a stream into a list ([`read_exact`](crate::read_exact),
-/// [`read_up_to_eof`](crate::read_up_to_eof), [`resume_read`](crate::resume_read), the methods of
-/// [`Scatter`](crate::Scatter)) refuse such a socket for every list: they would cut or join messages, which no read
-/// call reports. Receive each message with recvmsg(2). These functions ask for the type once for each list: to ask
-/// takes 90 to 310 ns. A [`ScatterReader`](crate::ScatterReader) takes any reader, and cannot ask.
+/// A pipe in packet mode (`O_DIRECT`, pipe(2)) is not a socket and is not recognized. Each write into such a pipe is a
+/// packet. A read into a shorter list loses the end of the packet without an error. Read such a pipe by calls of
+/// `PIPE_BUF` bytes.
+///
+/// Some functions read a stream into a list: [`read_exact`](crate::read_exact),
+/// [`read_up_to_eof`](crate::read_up_to_eof), [`resume_read`](crate::resume_read) and the methods of
+/// [`Scatter`](crate::Scatter). These functions refuse a socket that keeps messages apart for every list. They would
+/// cut or join messages, and no read call reports a cut message. Receive each message with recvmsg(2). The functions
+/// query the type once for each list, which takes 90 to 310 ns. A [`ScatterReader`](crate::ScatterReader) takes any
+/// reader, so it cannot query the type.
 ///
 /// # Errors
 ///
 /// - [`InvalidInput`](io::ErrorKind::InvalidInput) with a message that names the limit, before any
 ///   byte: more than [`iov_max`](crate::limits::iov_max) segments that are not empty, more than
 ///   [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES), more than `PIPE_BUF` bytes on a pipe or FIFO;
-/// - [`WriteZero`](io::ErrorKind::WriteZero) if the call was short. No second call is made, and the first cannot be undone:
-///   [`transferred`](TransferError::transferred) bytes of the record are written. Causes are a full disk, a non-blocking
-///   stream socket, and a signal during a long write;
+/// - [`WriteZero`](io::ErrorKind::WriteZero) if the call was short. No second call is made, and the first call cannot
+///   be undone: [`transferred`](TransferError::transferred) bytes of the record are written. Causes are a full disk, a
+///   non-blocking stream socket, and a signal during a long write;
 /// - [`Unsupported`](io::ErrorKind::Unsupported), before any byte, if the file system or driver
 ///   refuses vectored calls with `EOPNOTSUPP`: copy the record into one segment;
-/// - the errors of write(2), before any byte; `EINTR` is retried, since an interrupted call has written nothing.
-///   `EMSGSIZE` is a message that the socket cannot send in one piece. After
-///   [`WouldBlock`](io::ErrorKind::WouldBlock) nothing is written, and the whole record may be tried again.
+/// - the errors of write(2), before any byte. `EINTR` is retried, because an interrupted call has written nothing.
+///   `EMSGSIZE` means that the socket cannot send the message in one piece. After
+///   [`WouldBlock`](io::ErrorKind::WouldBlock), nothing is written, and the whole record may be tried again.
 pub fn write_once(fd: impl AsDescriptor, segments: &[IoSlice<'_>]) -> Result<u64, TransferError> {
     let fd = fd.as_descriptor();
     send_once(
@@ -80,7 +88,8 @@ pub fn write_once(fd: impl AsDescriptor, segments: &[IoSlice<'_>]) -> Result<u64
     )
 }
 
-/// Explains the refusal of a list. Other functions copy the list and call again; here that would be a second call.
+/// Adds an explanation to the refusal of a list. Copying the list and calling again would break the promise of one
+/// call.
 fn explained(error: io::Error, slice_count: usize) -> io::Error {
     let is_refusal = matches!(
         error.raw_os_error(),
@@ -97,7 +106,6 @@ fn explained(error: io::Error, slice_count: usize) -> io::Error {
     )
 }
 
-/// [`write_once`] within any limits, by the calls of a function.
 fn send_once(
     segments: &[IoSlice<'_>],
     limits: Limits,
@@ -113,7 +121,7 @@ fn send_once(
     if !batch.end.is_end_of(segments) {
         return Err(refused(exceeded(segments, limits)));
     }
-    // A pipe keeps a call of up to `PIPE_BUF` bytes in one piece, so only larger calls ask for the kind.
+    // Only calls above `PIPE_BUF` need to know whether the descriptor is a pipe.
     if batch.bytes > PIPE_BUF && is_fifo().map_err(refused)? {
         return Err(refused(invalid(format!(
             "{} bytes exceed the {} that a pipe takes in one piece (PIPE_BUF)",

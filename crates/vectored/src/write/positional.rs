@@ -1,4 +1,4 @@
-//! Writes a whole list at an offset in a file, without using the file's position.
+//! Writes a whole list at an offset in a file, without the file's position.
 
 use std::io::{self, IoSlice};
 
@@ -12,22 +12,22 @@ use crate::write::all::send_all_referenced;
 
 /// Writes all of `segments` in order into a file at `offset`, and returns the number of bytes.
 ///
-/// Writes like [`write_all`](crate::write_all), but by `pwritev(2)`, or `pwrite(2)` if one segment is left. The
-/// file's position is neither used nor moved, so threads may share the descriptor. Each further call begins where the last
-/// call ended. A gap after the end of the file reads as zeros.
+/// The function writes like [`write_all`](crate::write_all), but by `pwritev(2)`, or by `pwrite(2)` if one segment is
+/// left. The file's position is neither used nor moved, so threads may share the descriptor. If several calls are
+/// needed, each call begins where the last call ended. A gap after the end of the file reads as zeros.
 ///
-/// Through a descriptor that was opened with `O_APPEND`, Linux appends *whatever the offset is* ("BUGS" of pwrite(2)), and so
-/// does this function. (On Windows a call at an offset moves the position.)
+/// If the descriptor was opened with `O_APPEND`, Linux appends the data *whatever the offset is* ("BUGS" of pwrite(2)).
+/// On Windows, a call at an offset moves the position.
 ///
 /// # Errors
 ///
-/// The errors of [`write_all`](crate::write_all), and
+/// The errors of [`write_all`](crate::write_all), and:
 ///
-/// - [`InvalidInput`](io::ErrorKind::InvalidInput), before any byte, if the last byte would lie at
-///   or past 2⁶³ − 1, where no file reaches;
+/// - [`InvalidInput`](io::ErrorKind::InvalidInput), before any byte, if the offset of the last byte would be 2⁶³ − 1 or
+///   more, which is too large for a file;
 /// - `ESPIPE` ([`NotSeekable`](io::ErrorKind::NotSeekable)) on a pipe or socket, before any byte.
 ///
-/// The rest of the list belongs at `offset` + [`transferred`](crate::TransferError::transferred).
+/// After an error, the rest of the list belongs at `offset` + [`transferred`](crate::TransferError::transferred).
 ///
 /// # Examples
 ///
@@ -61,7 +61,6 @@ pub fn write_all_at(
     )
 }
 
-/// Writes to a file from `offset` on.
 pub(crate) fn into_file(
     fd: BorrowedDescriptor<'_>,
     offset: u64,
@@ -76,7 +75,6 @@ pub(crate) fn into_file(
     }
 }
 
-/// Returns an error if the end of the list would exceed the largest `off_t`.
 pub(crate) fn check_end(segments: &[IoSlice<'_>], offset: u64) -> Result<(), TransferError> {
     end_within_files(SegmentCursor::new().bytes_left_in(segments), offset)
         .map_err(|error| TransferError::new(0, error))

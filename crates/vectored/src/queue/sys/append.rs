@@ -1,21 +1,21 @@
-//! Bytes that are appended to a vector with room for them.
+//! Appends bytes to a vector without growing the vector.
 
 #![allow(unsafe_code)]
 
 use std::ptr::copy_nonoverlapping;
 
-/// If the vector has room for `bytes`, appends a copy and returns true. Otherwise changes nothing and returns false.
+/// Appends a copy of `bytes` if the vector has room. Returns false if the vector has no room, and then changes nothing.
 ///
-/// `Vec::extend_from_slice` checks the room by a call that is not inlined. The call takes 16 instructions more for each
-/// short slice.
+/// `Vec::extend_from_slice` checks the room by a call that is not inlined. This call takes 16 more instructions for
+/// each short slice.
 #[inline(always)]
 pub(in crate::queue) fn append_within(buffer: &mut Vec<u8>, bytes: &[u8]) -> bool {
     let length = buffer.len();
     if buffer.capacity() - length < bytes.len() {
         return false;
     }
-    // SAFETY: the spare capacity has that many bytes, and is borrowed mutably, so `bytes` do not lie in it. The first
-    // `length + bytes.len()` bytes are initialized then.
+    // SAFETY: the spare capacity has room for `bytes`. The buffer is borrowed mutably, so `bytes` cannot overlap the
+    // buffer. After the copy, the first `length + bytes.len()` bytes are initialized.
     unsafe {
         copy_nonoverlapping(bytes.as_ptr(), buffer.as_mut_ptr().add(length), bytes.len());
         buffer.set_len(length + bytes.len());

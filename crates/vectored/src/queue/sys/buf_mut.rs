@@ -1,4 +1,4 @@
-//! `BufMut`, which is an unsafe trait.
+//! Implements `BufMut`, which is an unsafe trait.
 
 #![allow(unsafe_code)]
 
@@ -7,22 +7,21 @@ use bytes::buf::UninitSlice;
 
 use crate::queue::SegmentQueue;
 
-/// Appends copies, whether the queue is full or not. With feature `bytes`.
-// SAFETY: `chunk_mut` and `advance_mut` call those functions of `Vec<u8>`, which keep the contract: the chunk is the spare capacity
-// of `copied`, and `advance_mut` makes its first bytes a part of the queue, after all others.
+/// Appends copies, even to a full queue. With feature `bytes`.
+// SAFETY: `chunk_mut` and `advance_mut` call the methods of `Vec<u8>` with these names, which keep the contract. The
+// chunk is the spare capacity of `copied`. `advance_mut` appends the first bytes of the chunk to the queue.
 unsafe impl BufMut for SegmentQueue {
     fn remaining_mut(&self) -> usize {
-        // All bytes count, also the kept bytes.
         (isize::MAX as usize).saturating_sub(self.len())
     }
 
     unsafe fn advance_mut(&mut self, bytes: usize) {
-        // SAFETY: the caller has initialized that many bytes of the chunk, which belongs to `copied`.
+        // SAFETY: the caller has initialized `bytes` bytes of the chunk, which is the spare capacity of `copied`.
         unsafe { self.copied.advance_mut(bytes) };
     }
 
     fn chunk_mut(&mut self) -> &mut UninitSlice {
-        // `Vec` grows if it has no spare capacity. Written bytes are used again first.
+        // `Vec::chunk_mut` grows a full buffer. `reserve_copied` first reuses the memory of written bytes.
         self.reserve_copied(MIN_CHUNK_BYTES);
         self.copied.chunk_mut()
     }
@@ -32,5 +31,5 @@ unsafe impl BufMut for SegmentQueue {
     }
 }
 
-/// The least bytes of a chunk for a caller to fill, as for a `Vec`.
+/// `BufMut` for `Vec<u8>` also reserves 64 bytes.
 const MIN_CHUNK_BYTES: usize = 64;

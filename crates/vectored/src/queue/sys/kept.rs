@@ -1,15 +1,18 @@
-//! The segments of a queue that were not copied, and the copied bytes between them.
+//! The segments of a queue that were not copied, and the positions of the copied bytes between them.
 //!
-//! A call of the kernel gets pointers and lengths. Pointers and lengths are stored as such, apart from the owners of the
-//! segments: making the list of a call reads 16 bytes a segment, and a segment without an owner costs nothing when it is
-//! removed.
+//! Pointers and lengths are stored without the owners of the segments. To make the list of a call, the code reads only
+//! 16 bytes for each segment. To remove a segment without an owner costs nothing.
 //!
 //! # Safety
 //!
-//! A [`Part`] with a pointer names bytes that are `'static`, or the last bytes of the owner in `owners` that has its
-//! number. An owner's bytes lie on the heap or are `'static`, so they do not move with the owner. Nothing writes these
-//! bytes, or gives out an owner, while the part of the owner is there. A part is removed before its owner. So the bytes
-//! are valid while a `Kept` is borrowed.
+//! A [`Part`] with a null pointer has no bytes of its own. Any other [`Part`] names `'static` bytes, or the last bytes
+//! of the owner in `owners` that has the part's number.
+//!
+//! - An owner's bytes are on the heap or `'static`, so moving the owner does not move the bytes.
+//! - While the part exists, nothing writes the bytes, and the owner is not returned to a caller.
+//! - A part is removed before its owner.
+//!
+//! So the bytes are valid while a `Kept` is borrowed.
 #![allow(unsafe_code)]
 
 use std::collections::{TryReserveError, VecDeque};
@@ -29,24 +32,24 @@ use bytes::Bytes;
 use crate::queue::segment::{Owner, Segment};
 
 pub(in crate::queue) struct Kept {
-    /// The parts in the order of the queue, none of them empty. The last part is a segment. The parts before `start` were
-    /// removed.
+    /// The parts in the order of the queue. No part is empty, and the last part is a segment. The parts before `start`
+    /// are removed.
     ///
-    /// Appending to a `Vec` takes a third of the instructions of a `VecDeque`.
+    /// Appending to a `Vec` takes a third of the instructions of appending to a `VecDeque`.
     parts: Vec<Part>,
     start: usize,
-    /// The owners of the segments that have one, in the order of `parts`.
+    /// Owners in the order of `parts`. A `'static` segment has no owner.
     owners: VecDeque<Owned>,
-    /// The number of the first of `parts`, whether it was removed or not.
+    /// The number of the part at index 0, even if that part is removed.
     first_number: usize,
     pub(in crate::queue) bytes: usize,
-    /// The copied bytes that are before a segment.
+    /// The number of copied bytes before the last segment.
     enclosed_bytes: usize,
-    /// Whether two segments followed each other since the list was empty.
+    /// Whether the list got two neighbouring segments since the list was last empty.
     may_adjoin: bool,
 }
 
-/// A segment, or copied bytes. Laid out as an `iovec`.
+/// A segment, or a number of copied bytes. The layout is the layout of an `iovec`.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Part {
@@ -60,11 +63,11 @@ struct Owned {
     owner: Owner,
 }
 
-// SAFETY: the pointers of parts come from shared references to bytes, of owners that are `Send` and `Sync`, as is asserted
+// SAFETY: the pointers come from shared references to bytes of owners. The owners are `Send` and `Sync`, as asserted
 // below.
 unsafe impl Send for Kept {}
 
-// SAFETY: as above. A shared `Kept` only reads bytes.
+// SAFETY: the argument for `Send` applies. A shared `Kept` only reads bytes.
 unsafe impl Sync for Kept {}
 
 const _: () = {
@@ -105,7 +108,7 @@ impl Kept {
         &self.parts[self.start..]
     }
 
-    /// The number of parts: segments, and runs of copied bytes before a segment.
+    /// Returns the number of segments and of runs of copied bytes before a segment.
     #[inline]
     pub(in crate::queue) fn parts(&self) -> usize {
         self.parts.len() - self.start
@@ -116,15 +119,16 @@ impl Kept {
         self.may_adjoin
     }
 
-    /// Appends the copied bytes after the last segment, and then `segment`. The queue has `copied_bytes` in all.
-    /// Returns false for an empty segment, which is not kept.
+    /// Appends the copied bytes after the last segment, and then `segment`. `copied_bytes` is the number of all copied
+    /// bytes in the queue. Returns false for an empty segment, which is not kept.
     #[inline(always)]
     pub(in crate::queue) fn push(&mut self, copied_bytes: usize, segment: Segment) -> bool {
         let part = Part::of_bytes(&segment);
         if part.bytes == 0 {
             return false;
         }
-        // Each term is at most `isize::MAX`, and so are the copied bytes: the sum of all fits a `usize`.
+        // Both terms are at most `isize::MAX`, so the sum does not wrap. The sum and all copied bytes together fit a
+        // `usize`.
         let bytes = self.bytes.wrapping_add(part.bytes);
         assert!(
             isize::try_from(bytes).is_ok(),
@@ -141,7 +145,7 @@ impl Kept {
         self.enclosed_bytes = copied_bytes;
         let number = self.first_number.wrapping_add(self.parts.len());
         if segment.is_static() {
-            // A static segment has nothing to drop.
+            // A static segment has no owner to drop.
             std::mem::forget(segment);
         } else {
             self.owners.push_back(Owned {
@@ -149,7 +153,7 @@ impl Kept {
                 owner: segment.into_owner(),
             });
         }
-        // The part comes after its owner, which may need memory.
+        // The part comes last, because adding the owner may panic for lack of memory.
         self.parts.push(part);
         true
     }
@@ -166,7 +170,7 @@ impl Kept {
         }
     }
 
-    /// Makes room for two parts. Uses the memory of removed parts again, if they are half of all or more.
+    /// Makes room for two parts. Reuses the memory of removed parts if at least half of the parts are removed.
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
@@ -186,7 +190,8 @@ impl Kept {
         self.start = 0;
     }
 
-    /// The bytes of all parts, and the rest of the copied bytes. `copied` are all copied bytes of the queue.
+    /// Returns the bytes of all parts, then the copied bytes after the last segment. `copied` has all copied bytes of
+    /// the queue.
     #[inline]
     pub(in crate::queue) fn slices<'a>(
         &'a self,
@@ -199,7 +204,7 @@ impl Kept {
         })
     }
 
-    /// Appends what [`slices`](Kept::slices) returns, in a shorter loop.
+    /// Appends the slices of [`slices`](Kept::slices) in a shorter loop.
     pub(in crate::queue) fn add_to<'a>(
         &'a self,
         mut copied: &'a [u8],
@@ -212,7 +217,7 @@ impl Kept {
         }
     }
 
-    /// The list that [`slices`](Kept::slices) returns, if it is there already; `None` if any bytes were copied.
+    /// Returns the slices of [`slices`](Kept::slices) without making a list. Returns `None` if any bytes were copied.
     #[cfg(all(
         feature = "uring",
         target_os = "linux",
@@ -231,13 +236,13 @@ impl Kept {
             return None;
         }
         let parts = self.left();
-        // SAFETY: an `IoSlice` is "guaranteed to be ABI compatible with the `iovec` type", which a part has the layout of.
-        // No part is of copied bytes, since these would be `enclosed_bytes`. So each names bytes that are valid and not
-        // written while `self` is borrowed, as the list is.
+        // SAFETY: an `IoSlice` is "guaranteed to be ABI compatible with the `iovec` type", and a part has the layout of
+        // an `iovec`. No part is of copied bytes, because `enclosed_bytes` is 0. So each part names bytes that are
+        // valid and not written while `self` is borrowed. The list borrows `self`.
         Some(unsafe { slice::from_raw_parts(parts.as_ptr().cast(), parts.len()) })
     }
 
-    /// The bytes of a part of this list. Copied bytes are taken from the front of `copied`.
+    /// Returns the bytes of a part of this list. Takes copied bytes from the front of `copied`.
     #[inline]
     fn bytes_of<'a>(&'a self, part: Part, copied: &mut &'a [u8]) -> &'a [u8] {
         if part.is_copied() {
@@ -245,13 +250,14 @@ impl Kept {
             *copied = after;
             return here;
         }
-        // SAFETY: the part is one of `self`, so its bytes are valid and not written while `self` is borrowed.
+        // SAFETY: the part belongs to `self`, so its bytes are valid and not written while `self` is borrowed.
         unsafe { slice::from_raw_parts(part.start, part.bytes) }
     }
 
-    /// Removes the first `bytes` of the parts, or all of them, and returns how many removed bytes are of segments.
+    /// Removes the first `bytes` bytes of the parts, or all bytes if the parts have fewer. Returns the number of
+    /// removed bytes that belong to segments.
     ///
-    /// It removes no owner: [`drop_owners`](Kept::drop_owners) does that.
+    /// The caller then calls [`drop_owners`](Kept::drop_owners).
     pub(in crate::queue) fn advance(&mut self, bytes: usize) -> usize {
         let kept_bytes = self.bytes;
         let mut left = bytes;
@@ -277,7 +283,7 @@ impl Kept {
     }
 
     pub(in crate::queue) fn drop_owners(&mut self) {
-        // The numbers wrap, but no two numbers are `isize::MAX` or more apart.
+        // The numbers wrap. The difference of two numbers is always below `isize::MAX`.
         let first = self.first_left();
         let is_over = |owned: &Owned| (owned.part.wrapping_sub(first) as isize) < 0;
         let count = self.owners.partition_point(is_over);
@@ -332,7 +338,7 @@ impl Kept {
                     copied = after;
                     Segment::from(here.to_vec())
                 }
-                // SAFETY: a segment without an owner, whose bytes are `'static`.
+                // SAFETY: a segment without an owner has `'static` bytes.
                 None => Segment::from(unsafe {
                     slice::from_raw_parts::<'static, u8>(part.start, part.bytes)
                 }),
@@ -342,8 +348,8 @@ impl Kept {
         segments
     }
 
-    /// If the first part is a segment of `least` bytes or more, returns its bytes without a copy. The segment stays in
-    /// the list.
+    /// Returns the bytes of the first part without a copy if the part is a segment of at least `least` bytes. The
+    /// segment stays in the list.
     #[cfg(feature = "bytes")]
     pub(in crate::queue) fn share_first(&mut self, least: usize) -> Option<Bytes> {
         let number = self.first_left();
@@ -353,18 +359,18 @@ impl Kept {
         }
         let shared = match self.owners.front_mut() {
             Some(owned) if owned.part == number => {
-                // `last_of` does not panic, so no owner is lost while its part is there.
+                // `last_of` does not panic, so the owner is not lost while its part exists.
                 let owner = std::mem::take(&mut owned.owner);
                 let shared = Bytes::from(Segment::last_of(owner, part.bytes));
                 owned.owner = Owner::Bytes(shared.clone());
                 shared
             }
-            // SAFETY: a segment without an owner, whose bytes are `'static`.
+            // SAFETY: a segment without an owner has `'static` bytes.
             _ => Bytes::from_static(unsafe {
                 slice::from_raw_parts::<'static, u8>(part.start, part.bytes)
             }),
         };
-        // The bytes are the same; the pointer is to the bytes of their present owner.
+        // `Bytes::from` may have moved the bytes, so the part takes the new address.
         part.start = shared.as_ptr();
         Some(shared)
     }
@@ -394,7 +400,7 @@ impl Part {
     fn advance(&mut self, bytes: usize) {
         self.bytes -= bytes;
         if !self.is_copied() {
-            // The part has at least `bytes` bytes, so the address stays within the part. `wrapping_add` asks for no proof.
+            // `bytes` is at most the length of the part, so the address stays within the part.
             self.start = self.start.wrapping_add(bytes);
         }
     }

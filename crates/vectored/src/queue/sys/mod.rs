@@ -1,4 +1,4 @@
-//! The parts of a queue that need `unsafe` code.
+//! The code of a queue that needs `unsafe`.
 
 mod append;
 #[cfg(feature = "bytes")]

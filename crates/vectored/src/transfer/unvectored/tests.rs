@@ -1,4 +1,4 @@
-//! Transfers into and out of files that refuse vectored calls.
+//! Tests of files that refuse vectored calls.
 
 use super::*;
 use crate::cost::thresholds::CopyThresholds;
@@ -44,7 +44,7 @@ proptest! {
                 })
             })
         });
-        // If the answer to a plain call does not prove that lists are refused, a further list is refused.
+        // After a plain call that does not prove the refusal, another list is tried and refused.
         let unproven = script.iter().filter(|answer| !matches!(answer, Answer::Take(1..)));
         prop_assert!(refused <= 1 + unproven.count());
     }
@@ -69,8 +69,8 @@ proptest! {
     }
 }
 
-/// Writes a list of two slices to a kernel that answers `vectored` to the list, and `plain` to a single slice. Returns
-/// the result, and the number of slices of each call.
+/// Writes two slices by a kernel that answers `vectored` to a list, and `plain` to a single slice. Returns the result,
+/// and the number of slices of each call.
 fn two_slices(
     calls: &mut ListCalls,
     may_get_plain_call: bool,
@@ -97,7 +97,6 @@ fn two_slices(
 fn a_refusal_is_met_once_a_transfer_if_a_plain_call_then_moves_bytes() {
     for code in CODES {
         let calls = &mut ListCalls::default();
-        // The answer of the plain call is returned.
         for plain in [codes::EINVAL, codes::ENOSPC, codes::EAGAIN, codes::EINTR] {
             let (result, made) = two_slices(calls, true, code, refuse(plain));
             assert_eq!((result, &made[..]), (Err(Some(plain)), &[2, 1][..]));
@@ -167,7 +166,7 @@ fn no_more_is_read_than_the_buffer_holds_and_large_segments_are_read_directly() 
         });
         assert_eq!((read.unwrap(), is_direct), (expected, sizes[0] >= most));
         let filled = buffers.concat();
-        // Whole slices are compared: byte by byte Miri takes minutes.
+        // Miri would take minutes to compare single bytes.
         assert!(filled[..expected] == vec![7; expected]);
         assert!(filled[expected..] == vec![0; filled.len() - expected]);
     }

@@ -1,22 +1,22 @@
-//! Whether the memory of a call was freed before the call ended, as AddressSanitizer knows: for `cargo xtask soak --asan`.
+//! Reports memory that was freed during a call of the kernel, by AddressSanitizer: for `cargo xtask soak --asan`.
 //!
-//! The sanitizer checks the accesses of the program to memory, but not the kernel's. So the list of a call and its
-//! buffers are checked when the call has ended: memory that was freed meanwhile is reported, as if the program had read
-//! the memory. The sanitizer gives freed memory out again only when much more was freed after it.
+//! The sanitizer checks accesses of the program, but not accesses of the kernel. So the list of a call and its buffers
+//! are checked after the call. The sanitizer reports memory that was freed during the call. Freed memory is reused only
+//! after much more memory was freed.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::ptr;
 
 unsafe extern "C" {
-    /// The first byte of a region that the program must not access, or null. Declared by the sanitizer.
+    /// Returns the first poisoned byte of a region, or null. The sanitizer declares this function.
     fn __asan_region_is_poisoned(start: *const u8, bytes: usize) -> *const u8;
 }
 
-/// The regions that the kernel was given: the list and the buffers of a call.
+/// The memory that the kernel may access: the list and the buffers of a call.
 #[derive(Default)]
 pub(super) struct Given(Vec<(*const u8, usize)>);
 
-// SAFETY: the pointers are passed to the sanitizer alone.
+// SAFETY: only the sanitizer gets the pointers.
 unsafe impl Send for Given {}
 
 impl Given {
@@ -32,14 +32,14 @@ impl Given {
         self.0.extend(targets);
     }
 
-    /// Lets the sanitizer end the process with its report if any of this memory was freed.
+    /// If any of this memory was freed, the sanitizer reports that and ends the process.
     pub(super) fn check(&self) {
         for &(start, bytes) in &self.0 {
-            // SAFETY: the sanitizer looks at its own map of the memory.
+            // SAFETY: the sanitizer reads only its own map of the memory.
             let freed = unsafe { __asan_region_is_poisoned(start, bytes) };
             if !freed.is_null() {
-                // SAFETY: no access is sound. The sanitizer ends the process before this access, with the stacks of the
-                // allocation and of the deallocation.
+                // SAFETY: the access is not sound. The sanitizer ends the process before this access, and prints the
+                // stacks of the allocation and of the deallocation.
                 let byte = unsafe { ptr::read_volatile(freed) };
                 panic!(
                     "memory of a call in flight was freed (now {byte}), and the sanitizer has not reported it"

@@ -1,15 +1,15 @@
-//! Calls that the kernel makes through io_uring, with memory and a descriptor that they own until they end.
+//! Calls that the kernel makes through io_uring. A call owns its memory and its descriptor.
 //!
 //! # Safety
 //!
-//! A call lies on the heap, and a raw pointer names it. [`Calls::start`] borrows the call for as long as the kernel may
-//! use it: nothing touches the call before [`Calls::next_ended`] has seen its completion. Then the borrow is over, and
-//! the call is a `Box` again. So the lists of buffers that the call gave stay valid by the rules of any borrow,
+//! A call is on the heap, and a raw pointer refers to the call. [`Calls::start`] borrows the call until
+//! [`Calls::next_ended`] has seen its completion. During the borrow, the kernel may use the call, and the program does
+//! not touch the call. After the borrow, the call is a `Box` again. The borrow keeps the buffers of the call valid,
 //! whatever owns the buffers.
 //!
-//! - A call is `'static`. If a [`Calls`] is forgotten, the calls, the lists and the ring are forgotten with it, and stay.
-//! - A dropped [`Calls`] cancels its calls and waits until each has ended. If the kernel refuses to wait, or if the process
-//!   is a fork of the process that started the calls, all is leaked.
+//! - A call is `'static`. If a [`Calls`] is forgotten, the calls, the lists and the ring are leaked.
+//! - Dropping a [`Calls`] cancels the calls and waits until each call has ended. If the kernel refuses to wait, the
+//!   calls, the lists and the ring are leaked. A forked child also leaks the calls, the lists and the ring.
 #![allow(unsafe_code)]
 
 #[cfg(vectored_asan)]
@@ -38,21 +38,21 @@ pub(super) use prefetch::prefetch;
 use process_mark::ProcessMark;
 use thread_number::thread_number;
 
-/// The position of a file, or none: "-1" of io_uring_enter(2).
+/// The value -1 selects the position of the descriptor, or no position ("-1" in io_uring_enter(2)).
 const AT_POSITION: u64 = u64::MAX;
 
-/// The bit that marks the completion of a cancellation. No index of a slot has this bit.
+/// This bit marks the completion of a cancellation. No index of a slot has this bit.
 const CANCELLATION: u64 = 1 << 31;
 
-/// If a cancellation did not find a call, or could not end it, the call is cancelled again after this time, whatever has
-/// ended meanwhile: the kernel may have been about to try the call again.
+/// A cancellation that did not end its call is repeated after this time. The kernel may have been about to try the call
+/// again.
 const CANCEL_AGAIN: Duration = Duration::from_millis(20);
 
-/// The most completions that are taken from the kernel at a time.
+/// The most completions that are read from the ring at a time.
 const MAX_TAKEN: usize = 32;
 
-/// The call of a completion is loaded into the cache when this many completions are before it. When many calls have
-/// ended, the bytes that they moved have taken the place of the calls in the cache.
+/// The call of a completion is prefetched when this many completions are before it. If many calls have ended, the moved
+/// bytes have evicted the calls from the cache.
 const PREFETCH_AHEAD: usize = 4;
 
 /// The most bytes of lists that are kept for later calls: 64 calls of 1024 segments.
@@ -61,12 +61,12 @@ const MAX_RETAINED_BYTES: usize = 1 << 20;
 const FORKED: &str = "this process is a fork of the one that made the ring, which the child cannot use: make a ring in the \
     child";
 
-/// An operation of the kernel, with all that the operation uses.
+/// An operation of the kernel, and all memory that the operation uses.
 pub(super) trait Call: Send + 'static {
     /// Adds the buffers to one of the two empty lists, and returns the operation.
     ///
-    /// Adds at most `IOV_MAX` slices and `MAX_CALL_BYTES`, and at least one slice for a read or a write. If the list of a
-    /// write lies in memory already, that list is returned instead.
+    /// Adds at most `IOV_MAX` slices and `MAX_CALL_BYTES`. A read or a write has at least one slice. If the list of a
+    /// write already exists in memory, `begin` returns this list and adds nothing.
     fn begin<'a>(
         &'a mut self,
         sources: &mut Vec<IoSlice<'a>>,
@@ -74,19 +74,18 @@ pub(super) trait Call: Send + 'static {
     ) -> io::Result<Begun<'a>>;
 }
 
-/// The operation of the kernel, and its descriptor.
 pub(super) struct Begun<'a> {
     pub(super) descriptor: BorrowedFd<'a>,
     pub(super) operation: Operation,
-    /// The list of a write, instead of `sources`.
+    /// The list of a write. `None` means that `sources` has the list.
     pub(super) list: Option<&'a [IoSlice<'a>]>,
-    /// A queue that the call uses when it has ended, or null. Its memory is loaded into the cache before.
+    /// A queue that the call uses when it ends, or null. The queue is prefetched before that use.
     pub(super) used_at_end: *const SegmentQueue,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Operation {
-    /// Writes the sources; without an offset at the position of the descriptor.
+    /// Without an offset, the operation writes at the position of the descriptor.
     Write {
         offset: Option<u64>,
     },
@@ -99,79 +98,81 @@ pub(super) enum Operation {
 
 pub(super) struct Ended<C> {
     pub(super) call: Box<C>,
-    /// Bytes, or the events of a wait.
+    /// The number of bytes, or the events of a wait.
     pub(super) result: io::Result<usize>,
     pub(super) was_cancelled: bool,
-    /// For a call that was cancelled: whether a thread other than the present thread may have passed it to the kernel. When
-    /// that thread ends, the kernel cancels its calls.
+    /// Only set for a cancelled call: another thread may have passed the call to the kernel. When a thread ends, the
+    /// kernel cancels its calls.
     pub(super) is_of_other_thread: bool,
 }
 
 /// A ring, and the calls that the kernel is making.
 pub(super) struct Calls<C: Call> {
-    /// Dropped when no call is left.
+    /// The ring is dropped only if no call is left.
     ring: ManuallyDrop<IoUring>,
     slots: ManuallyDrop<Vec<Slot<C>>>,
-    /// The lists of the call of each slot, borrowed from the call. Dropped when no call is left: the kernel may read
-    /// them. A call whose list lies in its own memory uses no lists here. With many calls in flight, these lists are in
-    /// no cache.
+    /// The lists of the calls, by slot. The lists are borrowed from the calls, and the kernel may read the lists. So
+    /// the lists are dropped only if no call is left.
+    ///
+    /// A call that returns its own list does not use these lists. If many calls are in flight, these lists are in no
+    /// cache.
     lists: ManuallyDrop<Vec<Lists>>,
     free: Vec<u32>,
-    /// The bytes of the lists that are empty.
+    /// The capacity in bytes of all empty lists.
     retained_bytes: usize,
-    /// Completions: marks and results. The completions before `next_taken` were handled.
+    /// The marks and results of completions. The completions before `next_taken` are handled.
     taken: Vec<(u64, i32)>,
     next_taken: usize,
-    /// Whether the submission queue may have a cancellation. Without a cancellation, the queue has room for as many calls as
-    /// there are slots.
+    /// Whether the submission queue may have a cancellation. Without a cancellation, the queue has room for as many
+    /// calls as there are slots.
     has_cancellations: bool,
-    /// The calls that a cancellation has not ended, as marks.
+    /// The marks of the calls that a cancellation did not end.
     missed: Vec<u64>,
-    /// When the first of these calls was missed.
+    /// The time at which the first call was added to `missed`.
     missed_since: Option<Instant>,
-    /// The number of the thread that started a call or entered the kernel last.
+    /// The number of the thread that last started a call or entered the kernel.
     used_by: u64,
-    /// How many times `used_by` has changed.
+    /// The number of changes of `used_by`.
     changes_of_thread: u32,
     process: ProcessMark,
-    /// The memory that was given to the kernel, by slot.
+    /// The memory that the kernel may access, by slot.
     #[cfg(vectored_asan)]
     given: Vec<asan::Given>,
 }
 
-/// The state of a call. It takes less than a cache line.
+/// The state of a call. A slot is smaller than a cache line.
 struct Slot<C> {
     call: Option<InFlight<C>>,
     used_at_end: *const SegmentQueue,
     token: u64,
-    /// How many calls this slot has had: a late cancellation has the number of an earlier call.
+    /// The number of calls that this slot has had. A late cancellation has the number of an earlier call.
     generation: u32,
-    /// `changes_of_thread` of [`Calls`] when the call was started.
+    /// The value of `changes_of_thread` of [`Calls`] at the start of the call.
     changes_of_thread: u32,
-    /// The bytes of its lists, if they are empty.
+    /// The capacity in bytes of the slot's lists, if the lists are empty.
     retained_bytes: u32,
     is_cancelled: bool,
-    /// Whether its lists may have entries.
+    /// Whether the slot's lists may have entries.
     uses_lists: bool,
 }
 
-// SAFETY: the call is `Send`, and the other pointer is only prefetched, never followed.
+// SAFETY: the call is `Send`. The other pointer is only prefetched, never dereferenced.
 unsafe impl<C: Send> Send for Slot<C> {}
 
-/// A pointer from `Box::leak`: a `Box` asserts, whenever it moves, that nothing else uses its content.
+/// A pointer from `Box::leak`. A moved `Box` would assert that no other pointer refers to its content.
 struct InFlight<C>(NonNull<C>);
 
-// SAFETY: it owns a `C`, which is `Send`, as a `Box` does.
+// SAFETY: an `InFlight` owns a `C`, like a `Box`, and `C` is `Send`.
 unsafe impl<C: Send> Send for InFlight<C> {}
 
 impl<C: Call> Calls<C> {
-    /// A ring for up to `depth` calls at a time, at least 1.
     pub(super) fn new(depth: u32) -> io::Result<Calls<C>> {
         let process = ProcessMark::new()?;
-        // A forked child does not have the mapped queues: the child cannot take the completions of its parent's calls.
+        // The queues of the ring are not mapped in a forked child, so the child cannot take the completions of the
+        // parent.
         let mut ring = IoUring::builder().dontfork().build(depth)?;
         let params = ring.params();
-        // The last of these features came with Linux 5.11.
+        // The latest of these features exists since Linux 5.11.
         let has_features = params.is_feature_nodrop()
             && params.is_feature_rw_cur_pos()
             && params.is_feature_ext_arg();
@@ -210,15 +211,15 @@ impl<C: Call> Calls<C> {
         })
     }
 
-    /// Refuses a forked child. Call it before all functions but `in_flight` and `depth`: the queues of the ring are not
-    /// mapped in the child.
+    /// Returns an error in a forked child, where the queues of the ring are not mapped. Call this function before all
+    /// functions except `in_flight` and `depth`.
     #[inline]
     pub(super) fn check_process(&self) -> io::Result<()> {
         if self.process.is_here() { Ok(()) } else { Err(io::Error::other(FORKED)) }
     }
 
     pub(super) fn depth(&self) -> u32 {
-        // The number came from a `u32`.
+        // The number of slots is a `u32` argument of `new`.
         self.slots.len() as u32
     }
 
@@ -232,29 +233,29 @@ impl<C: Call> Calls<C> {
         !is_full && !self.free.is_empty()
     }
 
-    /// Puts a call into the submission queue. [`enter`](Calls::enter) passes it to the kernel.
+    /// Puts a call into the submission queue. [`enter`](Calls::enter) passes the call to the kernel.
     pub(super) fn start(&mut self, call: Box<C>, token: u64) -> Result<(), (Box<C>, io::Error)> {
         self.note_thread();
         let index = *self.free.last().expect("there is a free slot");
         if self.slots[index as usize].uses_lists {
-            // A panic of `begin` left these lists, and leaked its call.
+            // These lists have entries of a call whose `begin` panicked. That call is leaked.
             self.empty_lists(index);
         }
         let slot = &mut self.slots[index as usize];
         let lists = &mut self.lists[index as usize];
         let call = NonNull::from(Box::leak(call));
-        // SAFETY: the pointer comes from a `Box` that was leaked, and is the only one to its content. This reference and
-        // all that is borrowed from it (the lists) are used until the call has ended, or `begin` has failed: the lists
-        // are emptied before the pointer is used again, below and in `next_ended`. `begin` cannot keep anything
-        // borrowed elsewhere, since its lifetime may be any. If it panics, the call is never dropped, and the lists are
-        // emptied before they are used again.
+        // SAFETY: the pointer comes from a leaked `Box`, and no other pointer refers to the content. This reference and
+        // the lists that borrow from it are used until the call has ended, or until `begin` has failed. The lists are
+        // emptied before the pointer is used again, below and in `next_ended`. `begin` cannot keep a borrow elsewhere,
+        // because the lifetime of `begin` may be any lifetime. If `begin` panics, the call is never dropped, and the
+        // lists are emptied before their next use.
         let borrowed: &'static mut C = unsafe { &mut *call.as_ptr() };
         slot.uses_lists = true;
         let begun = match borrowed.begin(&mut lists.sources, &mut lists.targets) {
             Ok(begun) => begun,
             Err(error) => {
                 self.empty_lists(index);
-                // SAFETY: the pointer is to a leaked `Box`, and nothing is borrowed from it any more.
+                // SAFETY: the pointer comes from a leaked `Box`, and no borrow of the content is left.
                 return Err((unsafe { Box::from_raw(call.as_ptr()) }, error));
             }
         };
@@ -266,11 +267,10 @@ impl<C: Call> Calls<C> {
         #[cfg(vectored_asan)]
         self.given[index as usize].note(begun.list.unwrap_or(&lists.sources), &lists.targets);
         let entry = entry(&begun, lists).user_data(mark(index, slot.generation));
-        // SAFETY: the entry names the list in the slot, or a list that is borrowed from the call, and the buffers that the
-        // list names. All stay as they are until the completion: the slot's `call` is set, so neither is used again, and
-        // `drop` waits. The descriptor is open while the call lives.
+        // SAFETY: the entry names a list in the slot or in the call, and the buffers of that list. Both are unchanged
+        // until the completion, because the slot's `call` is set and `drop` waits. The call keeps the descriptor open.
         let pushed = unsafe { self.ring.submission().push(&entry) };
-        // If this panics, the kernel has not got the entry: nothing but the leaked call is lost.
+        // After a panic here, the kernel does not have the entry. Only the call is leaked.
         pushed.expect("there is room in the submission queue");
         slot.call = Some(InFlight(call));
         slot.used_at_end = begun.used_at_end;
@@ -281,8 +281,9 @@ impl<C: Call> Calls<C> {
         Ok(())
     }
 
-    /// Passes the started calls to the kernel, and waits for a completion if `wait` is set and a call is in flight. This
-    /// may return without a completion. `EINTR` is retried.
+    /// Passes the started calls to the kernel. If `wait` is set and a call is in flight, waits for a completion.
+    ///
+    /// The function may return without a completion. `EINTR` is retried.
     pub(super) fn enter(&mut self, wait: bool) -> io::Result<()> {
         let waits = wait && self.in_flight() > 0;
         let Some(since) = self.missed_since else {
@@ -294,7 +295,7 @@ impl<C: Call> Calls<C> {
             return self.enter_once(false);
         }
         if waits {
-            // A call that ends before does not restart the time.
+            // If another call ends during the wait, the time for the cancellation is not restarted.
             return self.enter_for(left).map(drop);
         }
         self.enter_once(false)
@@ -326,13 +327,13 @@ impl<C: Call> Calls<C> {
         }
     }
 
-    /// Takes a call that has ended. Makes no system call.
+    /// Returns a call that has ended. Makes no system call.
     #[inline]
     pub(super) fn next_ended(&mut self) -> Option<Ended<C>> {
         loop {
             let (mark, result) = self.next_completion()?;
             if mark & CANCELLATION != 0 {
-                // The call was not found, or cannot be stopped where it is.
+                // The kernel did not find the call, or cannot stop the call in its present state.
                 if result < 0 {
                     self.missed.push(mark & !CANCELLATION);
                     self.missed_since.get_or_insert_with(Instant::now);
@@ -357,12 +358,11 @@ impl<C: Call> Calls<C> {
                 && (changes != self.changes_of_thread || self.used_by != thread_number());
             let result = match result {
                 error @ ..0 => Err(io::Error::from_raw_os_error(-error)),
-                // The result is not negative here.
                 taken => Ok(taken as usize),
             };
             return Some(Ended {
-                // SAFETY: the pointer comes from a leaked `Box`. The kernel has ended the call, which this completion
-                // says, and the lists that borrowed from it are empty.
+                // SAFETY: the pointer comes from a leaked `Box`. This completion shows that the kernel has ended the
+                // call. The lists that borrowed from the call are empty.
                 call: unsafe { Box::from_raw(call.0.as_ptr()) },
                 result,
                 was_cancelled,
@@ -393,7 +393,7 @@ impl<C: Call> Calls<C> {
         Some((first.user_data(), first.result()))
     }
 
-    /// Loads the call of a completion into the cache, if there is that completion.
+    /// Prefetches the call of the completion at index `at`, if that completion exists.
     #[inline]
     fn prefetch_taken(&self, at: usize) {
         let slot_of = |mark: u64| self.slots.get(unmark(mark).0 as usize);
@@ -406,7 +406,7 @@ impl<C: Call> Calls<C> {
         }
     }
 
-    /// Empties the lists of a slot whose call is over, and frees them if enough memory is kept for others.
+    /// Empties the lists of a slot whose call has ended. Frees the lists if the other empty lists have enough memory.
     fn empty_lists(&mut self, index: u32) {
         let slot = &mut self.slots[index as usize];
         let lists = &mut self.lists[index as usize];
@@ -424,13 +424,13 @@ impl<C: Call> Calls<C> {
         self.retained_bytes += slot.retained_bytes as usize;
     }
 
-    /// Cancels the calls that were started with a token that `chosen` accepts, and returns their number. Each of these
-    /// calls ends soon, in whatever way.
+    /// Cancels the calls whose token `chosen` accepts, and returns the number of these calls. Each of these calls ends
+    /// soon, with or without success.
     ///
     /// # Errors
     ///
-    /// The errors of [`enter`](Calls::enter), which passes entries on if the submission queue is full. Then some of the
-    /// calls may not be cancelled.
+    /// The errors of [`enter`](Calls::enter), which is called if the submission queue is full. After an error, some of
+    /// the calls may not be cancelled.
     pub(super) fn cancel(&mut self, chosen: impl Fn(u64) -> bool) -> io::Result<usize> {
         let mut count = 0;
         for index in 0..self.slots.len() {
@@ -446,7 +446,7 @@ impl<C: Call> Calls<C> {
         Ok(count)
     }
 
-    /// Cancels again the calls that earlier cancellations have not ended.
+    /// Repeats the cancellations that did not end their calls.
     fn cancel_missed(&mut self) -> io::Result<()> {
         while let Some(&mark) = self.missed.last() {
             let (index, generation) = unmark(mark);
@@ -460,7 +460,7 @@ impl<C: Call> Calls<C> {
         Ok(())
     }
 
-    /// Cancels the call of `target`. The completion of the cancellation carries `mark`.
+    /// Cancels the call with the mark `target`. The completion of the cancellation has `mark`.
     fn push_cancellation(&mut self, target: u64, mark: u64) -> io::Result<()> {
         let entry = opcode::AsyncCancel::new(target).build();
         let entry = entry.user_data(mark | CANCELLATION);
@@ -468,12 +468,12 @@ impl<C: Call> Calls<C> {
             self.enter_once(false)?;
         }
         self.has_cancellations = true;
-        // SAFETY: a cancellation names no memory.
+        // SAFETY: the entry of a cancellation names no memory.
         let pushed = unsafe { self.ring.submission().push(&entry) };
         pushed.map_err(|_full| io::ErrorKind::WouldBlock.into())
     }
 
-    /// Cancels all calls, waits until they have ended, and drops them.
+    /// Cancels all calls, waits until all calls have ended, and drops the calls.
     fn end_all(&mut self) -> io::Result<()> {
         while self.in_flight() > 0 {
             let entered = self.cancel(|_| true).and_then(|_| self.enter_once(false));
@@ -481,7 +481,7 @@ impl<C: Call> Calls<C> {
             while self.next_ended().is_some() {}
             self.missed.clear();
             self.missed_since = None;
-            // The cancellations themselves have ended. Waits until a call ends, or until it is time to cancel again.
+            // The cancellations have ended. The wait ends with a call, or when the cancellations must be repeated.
             if self.in_flight() > 0 {
                 let entered = self.enter_for(CANCEL_AGAIN);
                 self.pause_if_transient(entered)?;
@@ -501,7 +501,7 @@ impl<C: Call> Calls<C> {
         }
     }
 
-    /// Waits like [`enter`](Calls::enter), but no longer than `most`. This may return earlier.
+    /// Waits like [`enter`](Calls::enter), but at most for the time `most`. The function may return earlier.
     fn enter_for(&mut self, most: Duration) -> io::Result<()> {
         self.note_thread();
         let most = Timespec::from(most);
@@ -514,7 +514,7 @@ impl<C: Call> Calls<C> {
     }
 }
 
-/// Makes a call that does nothing: a sandbox may allow io_uring_setup(2) alone.
+/// Makes a call without effect, because a sandbox may allow io_uring_setup(2) and forbid io_uring_enter(2).
 fn probe(ring: &mut IoUring) -> io::Result<()> {
     // SAFETY: the entry names no memory.
     let pushed = unsafe { ring.submission().push(&opcode::Nop::new().build()) };
@@ -531,14 +531,15 @@ fn probe(ring: &mut IoUring) -> io::Result<()> {
 impl<C: Call> Drop for Calls<C> {
     fn drop(&mut self) {
         if !self.process.is_here() {
-            // A forked child: the calls are its parent's. The child leaks the copies of these calls.
+            // The calls belong to the parent, so the forked child leaks its copies of the calls.
             return;
         }
         if self.end_all().is_err() {
-            // The kernel may use the calls and their lists for ever: all is leaked.
+            // The kernel may use the calls and the lists at any later time, so all are leaked.
             return;
         }
-        // SAFETY: none of them is used again. No call is in flight, so the kernel uses no list.
+        // SAFETY: the slots, the lists and the ring are not used again. No call is in flight, so the kernel uses no
+        // list.
         unsafe {
             ManuallyDrop::drop(&mut self.slots);
             ManuallyDrop::drop(&mut self.lists);
@@ -547,7 +548,8 @@ impl<C: Call> Drop for Calls<C> {
     }
 }
 
-/// Whether io_uring_enter(2) may succeed if it is called again: no memory now, completions that were not taken, a signal.
+/// Returns whether io_uring_enter(2) may succeed later. The causes are missing memory, completions that were not taken,
+/// or a signal.
 fn is_transient(error: &io::Error) -> bool {
     matches!(
         error.raw_os_error(),
@@ -563,7 +565,7 @@ fn unmark(mark: u64) -> (u32, u32) {
     (mark as u32, (mark >> 32) as u32)
 }
 
-/// The entry of the submission queue: a plain read or write where there is one slice, as in
+/// Makes the entry of the submission queue. One slice gets a plain read or write, as in
 /// [`write_slices`](crate::sys::syscalls::write_slices).
 fn entry(begun: &Begun<'static>, lists: &mut Lists) -> squeue::Entry {
     let fd = Fd(begun.descriptor.as_raw_fd());
@@ -574,7 +576,7 @@ fn entry(begun: &Begun<'static>, lists: &mut Lists) -> squeue::Entry {
                 [one] => opcode::Write::new(fd, one.start(), one.byte_len() as u32)
                     .offset(offset)
                     .build(),
-                // "guaranteed to be ABI compatible with the `iovec` type"
+                // `IoSlice` is "guaranteed to be ABI compatible with the `iovec` type".
                 many => opcode::Writev::new(fd, many.as_ptr().cast(), many.len() as u32)
                     .offset(offset)
                     .build(),

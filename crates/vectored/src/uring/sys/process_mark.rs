@@ -1,11 +1,11 @@
-//! Whether this is still the process that made a ring.
+//! Detects whether this process made a ring, or is a forked child.
 //!
 //! # Safety
 //!
-//! A page of memory that the kernel empties in each forked child (`MADV_WIPEONFORK` of madvise(2), since Linux 4.14)
-//! holds a byte, which is read as an atomic. To read the byte costs less than getpid(2), which is a system call, and a
-//! process of the same number does not deceive the mark. The page is unmapped when the mark is dropped, and not used
-//! after that.
+//! The mark is a byte in a page that the kernel fills with zeros in each forked child (`MADV_WIPEONFORK` of madvise(2),
+//! since Linux 4.14). The byte is read as an atomic. Reading the byte is faster than the system call getpid(2). A
+//! reused process number cannot cause a wrong answer. The page is unmapped when the mark is dropped, and is not used
+//! later.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -16,17 +16,17 @@ const HERE: u8 = 1;
 
 const NO_WIPED_PAGES: &str = "madvise(2) has no MADV_WIPEONFORK here (before Linux 4.14, gVisor, qemu-user), by which a ring knows a forked child";
 
-/// A byte of memory that a forked child does not inherit.
+/// A byte that is zero in a forked child.
 pub(super) struct ProcessMark(NonNull<AtomicU8>);
 
-// SAFETY: it owns its page, which any thread may read.
+// SAFETY: a mark owns its page, and any thread may read the page.
 unsafe impl Send for ProcessMark {}
 
 impl ProcessMark {
     pub(super) fn new() -> io::Result<ProcessMark> {
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-        // SAFETY: a new mapping, at an address that the kernel chooses.
+        // SAFETY: the kernel chooses the address of the new mapping.
         let page = unsafe { libc::mmap(ptr::null_mut(), 1, access, kind, -1, 0) };
         if page == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
@@ -44,20 +44,22 @@ impl ProcessMark {
         Ok(mark)
     }
 
-    /// Whether this process made the mark: false in a forked child.
+    /// Returns false in a forked child.
     pub(super) fn is_here(&self) -> bool {
         self.byte().load(Relaxed) == HERE
     }
 
     fn byte(&self) -> &AtomicU8 {
-        // SAFETY: the page is mapped while `self` lives, is never null or misaligned, and zero is an `AtomicU8`.
+        // SAFETY: the page is mapped until `self` is dropped. The address is aligned and not null. Zero is a valid
+        // `AtomicU8`.
         unsafe { self.0.as_ref() }
     }
 }
 
 impl Drop for ProcessMark {
     fn drop(&mut self) {
-        // SAFETY: the page was mapped by `new`, and no reference to it is left. A failure would leave it mapped.
+        // SAFETY: `new` mapped the page, and no reference to the page is left. If the call fails, the page stays
+        // mapped.
         unsafe { libc::munmap(self.0.as_ptr().cast(), 1) };
     }
 }

@@ -1,4 +1,4 @@
-//! Cancellations that find nothing, and the memory of lists.
+//! Tests of cancellations that find no call, of the memory of lists, and of panics.
 
 use std::fs::File;
 use std::io::{self, IoSlice, IoSliceMut};
@@ -43,7 +43,7 @@ fn calls<C: Call>(test: &str, depth: u32) -> Option<Calls<C>> {
         .ok()
 }
 
-/// The kernel may be about to try a call again when a cancellation looks for the call.
+/// A cancellation does not find a call that the kernel is about to try again.
 #[test]
 fn a_cancellation_that_did_not_find_its_call_is_repeated() {
     let test = "a_cancellation_that_did_not_find_its_call_is_repeated";
@@ -52,7 +52,7 @@ fn a_cancellation_that_did_not_find_its_call_is_repeated() {
     };
     let (pipe, _writer) = io::pipe().unwrap();
     read_byte(&mut calls, pipe, 1);
-    // Cancels the first call of the first slot, and a call that does not exist.
+    // Cancels a call that does not exist. The mark of the cancellation is the first call of the first slot.
     let (of_call, of_none) = (mark(0, 1), mark(0, 7));
     calls.push_cancellation(of_none, of_call).unwrap();
     let ended = loop {
@@ -66,7 +66,7 @@ fn a_cancellation_that_did_not_find_its_call_is_repeated() {
     assert_eq!(calls.in_flight(), 0);
 }
 
-/// A transfer that ends at once, again and again, leaves no time in which nothing ends.
+/// Another transfer ends at once, again and again, so the ring is never idle.
 #[test]
 fn a_missed_cancellation_is_repeated_on_a_busy_ring() {
     let test = "a_missed_cancellation_is_repeated_on_a_busy_ring";
@@ -76,7 +76,7 @@ fn a_missed_cancellation_is_repeated_on_a_busy_ring() {
     let (pipe, _writer) = io::pipe().unwrap();
     read_byte(&mut calls, pipe, 1);
     calls.push_cancellation(mark(0, 7), mark(0, 1)).unwrap();
-    // Far more than the pause, so the test also passes on a slow machine.
+    // The limit is far above the pause before a repeated cancellation, so the test passes on a slow machine.
     let deadline = Instant::now() + Duration::from_secs(20);
     while Instant::now() < deadline {
         if calls.has_room() {
@@ -109,7 +109,7 @@ fn a_call_is_of_the_thread_that_started_and_submitted_it() {
     std::thread::spawn(read).join().unwrap();
 }
 
-/// A call that reads a zero into each of its segments.
+/// A call that reads zeros into segments of one byte.
 struct Zeros {
     file: File,
     buffer: [u8; 1024],
@@ -156,7 +156,7 @@ fn the_memory_of_lists_is_kept_up_to_a_limit() {
     }
 }
 
-/// A call whose `begin` panics after it has given a slice.
+/// The `begin` of this call panics after it has added a slice.
 struct Panics(Option<[u8; 1]>);
 
 impl Call for Panics {
@@ -182,7 +182,7 @@ fn lists_are_empty_after_a_panic() {
         }));
         assert!(started.is_err());
         assert_eq!(calls.in_flight(), 0);
-        // The first call is leaked, and no other call sees its slice.
+        // The first call is leaked, and no other call gets its slice.
         assert_eq!(calls.lists[0].targets.len(), usize::from(buffer.is_some()));
     }
 }

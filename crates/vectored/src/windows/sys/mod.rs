@@ -2,8 +2,8 @@
 //!
 //! # Safety
 //!
-//! The kernel uses the pages and the `OVERLAPPED` of a call until the call has ended. The pages are borrowed until then,
-//! and each call is awaited.
+//! The kernel uses the pages and the `OVERLAPPED` of a call until the call has ended. The function that makes a call
+//! borrows the pages and waits until the call has ended.
 #![allow(unsafe_code)]
 
 use std::io::{self, IoSlice, IoSliceMut};
@@ -22,18 +22,18 @@ use windows_sys::Win32::System::SystemInformation::{GetSystemInfo, SYSTEM_INFO};
 
 use crate::sys::event::Event;
 
-/// The bytes of a page of memory on this system: 4096 on x86-64 and arm64.
+/// Returns the size of a memory page on this system in bytes: 4096 on x86-64 and arm64.
 #[must_use]
 pub fn page_bytes() -> usize {
     let mut info = SYSTEM_INFO::default();
-    // SAFETY: the call writes to `info` alone.
+    // SAFETY: the call writes only to `info`.
     unsafe { GetSystemInfo(&mut info) };
     info.dwPageSize as usize
 }
 
 /// The pages of a list, as an array of addresses with a null address at the end.
 ///
-/// Invariant: the pages are borrowed for `'s`, exclusively if they are read into.
+/// Invariant: the pages are borrowed for `'s`. The borrow is exclusive if the kernel reads into the pages.
 pub(crate) struct Elements<'s> {
     elements: Vec<FILE_SEGMENT_ELEMENT>,
     bytes: u64,
@@ -42,14 +42,14 @@ pub(crate) struct Elements<'s> {
 }
 
 impl<'s> Elements<'s> {
-    /// The pages of a list that `PageRules::check` has accepted.
+    /// `PageRules::check` must have accepted the list.
     pub(crate) fn to_write(segments: &'s [IoSlice<'_>], page_bytes: usize) -> Elements<'s> {
-        // Nothing is written through the address of a page that is written to a file.
+        // The kernel does not write through these addresses.
         let segments = segments.iter().map(|s| (s.as_ptr().cast_mut(), s.len()));
         Elements::of(segments, page_bytes, false)
     }
 
-    /// The pages of a list to read into that `PageRules::check` has accepted.
+    /// `PageRules::check` must have accepted the list.
     pub(crate) fn to_read(segments: &'s mut [IoSliceMut<'_>], page_bytes: usize) -> Elements<'s> {
         let segments = segments.iter_mut().map(|s| (s.as_mut_ptr(), s.len()));
         Elements::of(segments, page_bytes, true)
@@ -60,7 +60,7 @@ impl<'s> Elements<'s> {
         page_bytes: usize,
         reads: bool,
     ) -> Elements<'s> {
-        // The field has 64 bits, even on a system with addresses of 32 bits.
+        // The field has 64 bits, even on a 32-bit system.
         let element = |address: *mut u8| FILE_SEGMENT_ELEMENT {
             Alignment: address.expose_provenance() as u64,
         };
@@ -102,13 +102,13 @@ impl<'s> Elements<'s> {
                     OffsetHigh: (offset >> 32) as u32,
                 },
             },
-            // With the lowest bit set, no packet is sent to a completion port to which the file may belong.
+            // The lowest bit of the handle prevents a packet to a completion port of the file.
             hEvent: event.raw().map_addr(|address| address | 1),
             ..OVERLAPPED::default()
         };
         let call = if self.reads { ReadFileScatter } else { WriteFileGather };
-        // SAFETY: the pages are borrowed as long as `self`, and the `OVERLAPPED` and the event live here. If the call was
-        // begun, this function does not return before the call has ended.
+        // SAFETY: `self` borrows the pages. The `OVERLAPPED` and the event are local variables. If the call was begun,
+        // this function does not return before the call has ended.
         let is_done = unsafe {
             call(
                 file.as_raw_handle(),
@@ -125,10 +125,10 @@ impl<'s> Elements<'s> {
             }
         }
         let state = &raw const overlapped.Internal;
-        // SAFETY: initialised; the kernel writes a number to it, without the compiler's knowledge.
+        // SAFETY: the field is initialized. The kernel writes a number to the field without the compiler's knowledge.
         event.wait(|| unsafe { state.read_volatile() } != STATUS_PENDING as usize);
         let mut moved = 0;
-        // SAFETY: the call of this `OVERLAPPED` has ended. The function reads the result from there, and does not wait.
+        // SAFETY: the call of this `OVERLAPPED` has ended. The function only reads the result, and does not wait.
         let is_well = unsafe {
             GetOverlappedResult(file.as_raw_handle(), &raw const overlapped, &mut moved, 0)
         };
@@ -139,7 +139,6 @@ impl<'s> Elements<'s> {
     }
 }
 
-/// The end of the file is 0 bytes.
 fn unless_at_end(error: io::Error) -> io::Result<usize> {
     match code(&error) {
         Some(ERROR_HANDLE_EOF) => Ok(0),

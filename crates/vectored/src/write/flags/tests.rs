@@ -1,4 +1,4 @@
-//! A flag that is taken, refused and left out.
+//! Tests of flags that the kernel takes or refuses.
 
 use super::*;
 use crate::testing::{any_limits, any_script, any_sizes, check_against_model, failure};
@@ -31,14 +31,15 @@ proptest! {
             let mut is_synced = false;
             let result = calls.finish(result, || { is_synced = true; Ok(()) });
             assert_eq!(is_synced, refusal.is_some() && transferred > 0);
-            // Each error, even an error of the call without the flag, may come before a success proves the refusal.
+            // Errors without the flag may come before the first success, which proves the refusal.
             assert!(refusal.is_some() || refusals == 0);
             result
         });
     }
 }
 
-/// The results of calls by a kernel with these answers, and whether each call had the flag.
+/// Returns the results of calls, and whether each call had the flag. `with` and `without` are the answers of the
+/// kernel.
 fn answered(
     on_refusal: OnRefusal,
     [with, without]: [Result<usize, i32>; 2],
@@ -67,7 +68,8 @@ fn a_refusal_is_met_once_a_transfer_and_an_invalid_argument_may_have_another_cau
             [Ok(2); 2],
             &[true, false, false],
         ),
-        // The call without the flag fails for another reason. After `EINVAL`, that reason may hold for both calls.
+        // The call without the flag fails for another reason. After `EINVAL`, this reason may be the cause of both
+        // errors.
         (
             Fallback,
             [Err(refused), Err(codes::EIO)],
@@ -92,7 +94,7 @@ fn a_refusal_is_met_once_a_transfer_and_an_invalid_argument_may_have_another_cau
             [Err(Some(codes::EINVAL)); 2],
             &[true, true],
         ),
-        // An error of this crate.
+        // The error comes from this crate, not from the kernel.
         (Error, [Err(refused), Ok(2)], [Err(None); 2], &[true, true]),
     ] {
         let (answered, calls) = answered(on_refusal, answers);
