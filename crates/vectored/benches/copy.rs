@@ -1,6 +1,7 @@
-//! Copies lists of short segments into one buffer. `cargo xtask instructions` passes
-//! `--instructions TECHNIQUE BYTES COUNT CALLS` and counts the instructions. Without arguments, each technique copies
-//! one list.
+//! Copies lists of short segments into one buffer.
+//!
+//! `cargo xtask instructions` counts the instructions of `--instructions TECHNIQUE BYTES COUNT CALLS`. Without
+//! arguments, each technique copies one list.
 
 #[allow(dead_code)] // A private module of the library, compiled here once more.
 #[path = "../src/sys/copy/mod.rs"]
@@ -51,10 +52,9 @@ fn copy_by(copier: Copier, segments: &[IoSlice<'_>], staging: &mut Vec<u8>) {
     black_box((copied, staging.as_ptr()));
 }
 
-/// Copies a list of `count` segments of `bytes` bytes, `calls` times. A technique that this processor lacks is an
-/// error.
+/// Copies a list of `count` segments of `bytes` bytes, `calls` times. Panics if this processor has no such technique.
 fn only_copy(technique: &str, bytes: usize, count: usize, calls: usize) {
-    // A gap follows each segment. Each segment begins at another place of a cache line.
+    // A gap after each segment moves the next segment to another offset in a cache line.
     let slot = bytes + 64;
     let memory: Vec<u8> = (0..count * slot).map(|i| (i % 251) as u8).collect();
     let place = |index: usize| &memory[index * slot + index * 7 % 64..][..bytes];

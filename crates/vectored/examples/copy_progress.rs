@@ -25,7 +25,7 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// Copies to a new file, and returns the number of bytes. Setting `stop` ends the copy within 0.1 s.
+/// Copies to a new file, and returns the number of bytes. After `stop` is set, the copy ends within 0.1 s.
 pub fn copy(from: impl AsFd, path: &Path, stop: &AtomicBool) -> io::Result<u64> {
     let to = File::create_new(path)?;
     let copied = copy_all(&from, &to, stop);
@@ -50,7 +50,7 @@ fn copy_all(from: &impl AsFd, to: &File, stop: &AtomicBool) -> io::Result<u64> {
             Ok(copied) => return Ok(before + copied.bytes),
             Err(error) => error,
         };
-        // Waits if a non-blocking input has no bytes now.
+        // A non-blocking input has no bytes at the moment.
         let is_silent = error.kind() == ErrorKind::WouldBlock && error.side() == Some(Side::Input);
         if !is_silent {
             return Err(error.into());

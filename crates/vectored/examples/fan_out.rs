@@ -1,4 +1,5 @@
-//! Sends one message to many clients at the same time, from one thread, by io_uring. A slow client delays no other client.
+//! Sends a message to many clients at the same time by io_uring, in one thread. A slow client does not delay other
+//! clients.
 //!
 //! ```text
 //! cargo run -p vectored --features uring --example fan_out
@@ -16,7 +17,7 @@ use vectored::uring::Ring;
 
 const CLIENTS: usize = 8;
 
-/// The message for a client. Each client gets another head; all clients share the body.
+/// Makes the message for a client. Each client gets a different head. All clients share the body.
 fn message(client: usize, body: &Arc<[u8]>) -> SegmentQueue {
     let mut queue = SegmentQueue::new();
     queue.put_slice(format!("client {client}, {} bytes:\n", body.len()).as_bytes());
@@ -24,7 +25,7 @@ fn message(client: usize, body: &Arc<[u8]>) -> SegmentQueue {
     queue
 }
 
-/// Sends all messages, and calls `sent` with the number of each client whose message was sent.
+/// Sends all messages. Calls `sent` with the number of the client after each message.
 fn send_all(
     ring: &mut Ring,
     sockets: Vec<OwnedFd>,
@@ -44,7 +45,7 @@ fn send_all(
     Ok(())
 }
 
-/// Sends the messages without io_uring: to one client after another.
+/// Sends the messages without io_uring, to one client after another.
 fn send_in_turn(
     sockets: Vec<OwnedFd>,
     body: &Arc<[u8]>,

@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .collect();
     let trailer = ["</ol>\n"];
 
-    // The list refers to the parts: making it copies no byte.
+    // The list refers to the parts, so making the list copies no byte.
     let parts = header
         .into_iter()
         .chain(body.iter().map(String::as_str))
@@ -41,7 +41,8 @@ fn main() -> Result<(), Box<dyn Error>> {
                 gather.write_all(&file, &segments),
             )
         }
-        // The descriptor bypasses the buffer of `Stdout`. That buffer is empty: nothing was printed.
+        // The write to the descriptor bypasses the buffer of `Stdout`. The buffer is empty, because nothing was
+        // printed.
         None => (
             "standard output".to_string(),
             Gather::default().write_all(io::stdout(), &segments),

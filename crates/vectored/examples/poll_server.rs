@@ -1,7 +1,7 @@
 //! A single-threaded server: poll(2), non-blocking sockets, and a queue of responses for each connection.
 //!
-//! A socket may take only a part of a response. The queue then holds the rest. One call sends the rest and the
-//! responses that were added meanwhile.
+//! If a socket takes only a part of a response, the queue holds the rest. The next call sends the rest and all
+//! responses that were added in between.
 //!
 //! ```text
 //! cargo run -p vectored --example poll_server
@@ -18,7 +18,7 @@ use vectored::SegmentQueue;
 use vectored::cost::TargetKind;
 use vectored::queue::QueuePolicy;
 
-/// The requests of each client. A request is one byte, the index of a body.
+/// The requests of each client. A request is a byte, which is the index of a body.
 const REQUESTS: [u8; 6] = [0, 1, 2, 1, 0, 2];
 
 struct Connection {
@@ -37,8 +37,8 @@ impl Connection {
         })
     }
 
-    /// The events to wait for. `OUT` is set only if there is something to send: otherwise poll would return at once. `IN`
-    /// is not set while the client does not read its responses.
+    /// Returns the events for poll(2). `OUT` is set only if the queue has bytes, because poll(2) would return at once
+    /// for an empty queue. `IN` is not set if the queue is full, because the client does not read its responses.
     fn events(&self) -> PollFlags {
         let mut events = PollFlags::empty();
         events.set(PollFlags::IN, self.has_requests && !self.queue.is_full());
@@ -50,7 +50,7 @@ impl Connection {
         !self.has_requests && self.queue.is_empty()
     }
 
-    /// Reads the requests that have arrived, and puts the response to each into the queue.
+    /// Reads the requests that have arrived, and puts the responses into the queue.
     fn read_requests(&mut self, bodies: &[Arc<[u8]>]) -> io::Result<()> {
         let mut requests = [0; 16];
         match self.socket.read(&mut requests) {
@@ -68,8 +68,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Makes one call, so that no connection keeps the others waiting. If the socket did not take all, poll reports
-    /// when the socket takes more.
+    /// Makes one call, so that other connections do not wait. If the socket takes only a part, poll(2) reports when the
+    /// socket has room.
     fn send(&mut self) -> io::Result<()> {
         match self.queue.write_some(&self.socket) {
             Ok(_) => Ok(()),
@@ -106,7 +106,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             if connection.has_requests && ready.intersects(PollFlags::IN | PollFlags::HUP) {
                 connection.read_requests(&bodies)?;
             }
-            // Sends the new responses at once: the socket usually takes them without a poll.
+            // The new responses are sent at once, because a socket usually has room.
             connection.send()?;
         }
         connections.retain(|connection| !connection.is_done());
@@ -125,7 +125,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Sends requests one by one, and receives all responses.
 fn request_all(mut server: UnixStream) -> io::Result<Vec<u8>> {
     for request in REQUESTS {
         server.write_all(&[request])?;

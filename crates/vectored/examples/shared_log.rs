@@ -1,7 +1,7 @@
 //! A log to which several processes append without a lock. No line is mixed with another line.
 //!
-//! Each process collects lines in a queue and writes many lines by one call. The file is open with `O_APPEND`, so a
-//! call appends its bytes as a whole. `end_record` makes each call end at the end of a line.
+//! Each process collects lines in a queue, and writes many lines by one call. The file is open with `O_APPEND`, so the
+//! bytes of a call stay together. `end_record` makes each call end at the end of a line.
 //!
 //! ```text
 //! cargo run -p vectored --example shared_log
@@ -35,7 +35,7 @@ impl Logger {
         })
     }
 
-    /// Adds a line, and writes the lines if they have 64 KiB.
+    /// Adds a line, and writes all lines of the queue when the queue has 64 KiB.
     fn log(&mut self, line: std::fmt::Arguments<'_>) -> io::Result<()> {
         writeln!(self.queue, "{line}")?;
         self.queue.end_record();
@@ -45,7 +45,7 @@ impl Logger {
         Ok(())
     }
 
-    /// Writes the lines. A program also calls this before it waits for something else, so that no line is late.
+    /// Writes all lines of the queue. Call `flush` also before the program waits, so that no line is late.
     fn flush(&mut self) -> io::Result<()> {
         self.queue.write_to(&self.file)?;
         Ok(())

@@ -16,7 +16,7 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// Answers each line of a client.
+/// Answers each line of a client with a message.
 fn serve(gather: &mut Gather, client: &TcpStream) -> io::Result<()> {
     for _request in BufReader::new(client).lines() {
         let (header, body) = (vec![b'h'; 150], vec![b'b'; 6000]);
@@ -25,13 +25,14 @@ fn serve(gather: &mut Gather, client: &TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-/// Sends one message: by several calls if the socket takes only a part.
+/// Sends one message. If the socket takes only a part, the function makes several calls.
 pub fn send(gather: &mut Gather, peer: &TcpStream, header: &[u8], body: &[u8]) -> io::Result<()> {
     gather.write_all(peer, &[IoSlice::new(header), IoSlice::new(body)])?;
     Ok(())
 }
 
-/// Continues a message on a non-blocking socket. After false, call this again when the socket is writable.
+/// Continues a message on a non-blocking socket. If the result is false, call the function again when the socket is
+/// writable.
 pub fn go_on(
     gather: &mut Gather,
     peer: &TcpStream,

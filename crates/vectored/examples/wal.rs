@@ -1,4 +1,4 @@
-//! A write-ahead log: each batch of records is one write and one fdatasync, and recovery finds every whole record.
+//! A write-ahead log. Each batch of records is one write and one fdatasync(2). Recovery finds every whole record.
 //!
 //! ```text
 //! cargo run -p vectored --example wal
@@ -20,7 +20,7 @@ struct Log {
 }
 
 impl Log {
-    /// Opens a log and returns its records. If a crash left a part of a record, truncates the file before that part.
+    /// Opens a log and returns its records. Truncates a part of a record that a crash has left at the end.
     fn open(path: &Path) -> io::Result<(Log, Vec<Vec<u8>>)> {
         let mut options = File::options();
         let file = options.append(true).create(true).open(path)?;
@@ -35,7 +35,7 @@ impl Log {
         Ok((Log { file, queue }, records))
     }
 
-    /// Adds a record to the batch. A long record is not copied: the queue owns the record until it is written.
+    /// Adds a record to the batch. A long record is not copied: the queue owns the record until the record is written.
     fn append(&mut self, record: impl Into<Segment>) -> io::Result<()> {
         let record = record.into();
         let length = u32::try_from(record.len()).map_err(io::Error::other)?;
@@ -47,8 +47,8 @@ impl Log {
 
     /// Makes the batch durable.
     ///
-    /// After an error of the write, for example on a full disk, call `commit` again: the queue holds exactly the bytes
-    /// that are missing in the file. After an error of the sync, open the log anew: the kernel may have dropped pages
+    /// After an error of the write, for example on a full disk, call `commit` again. The queue holds exactly the bytes
+    /// that are missing in the file. After an error of the sync, open the log again: the kernel may have dropped pages
     /// that it could not write.
     fn commit(&mut self) -> io::Result<()> {
         self.queue.write_to(&self.file)?;
@@ -56,8 +56,8 @@ impl Log {
     }
 }
 
-/// Removes a record from the front of `bytes`. `None` if `bytes` does not begin with a whole record whose checksum is
-/// right.
+/// Removes a record from the front of `bytes`. Returns `None` if `bytes` does not begin with a whole record that has
+/// the right checksum.
 fn take_record<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     let (header, rest) = bytes.split_at_checked(8)?;
     let number = |bytes: &[u8]| bytes.try_into().map(u32::from_le_bytes).ok();
@@ -66,8 +66,8 @@ fn take_record<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     Some(record)
 }
 
-/// FNV-1a, because it is short; a real log takes CRC-32C. The checksum of no bytes is not 0, so zeros are not read as
-/// an empty record.
+/// FNV-1a, because its code is short. A real log uses CRC-32C. The checksum of no bytes is not 0, so zeros are not an
+/// empty record.
 fn checksum(bytes: &[u8]) -> u32 {
     let step = |hash: u32, byte: &u8| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193);
     bytes.iter().fold(0x811c_9dc5, step)
@@ -91,7 +91,7 @@ fn write_and_recover(path: &Path) -> io::Result<Vec<Vec<u8>>> {
     log.append("")?;
     log.append("lost in a crash")?;
     log.commit()?;
-    // Simulates a crash before the last byte was on storage: the byte reads as 0.
+    // This code simulates a crash before the last byte was on storage. The byte is then read as 0.
     let bytes = log.file.metadata()?.len();
     log.file.set_len(bytes - 1)?;
     log.file.set_len(bytes)?;

@@ -1,4 +1,4 @@
-//! A client that sends its requests without waiting for the answers, and then compares the answers.
+//! A client that sends all requests, then reads and compares the answers.
 
 use std::io;
 use std::sync::Arc;

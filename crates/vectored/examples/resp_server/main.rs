@@ -17,7 +17,7 @@ use vectored::queue::QueuePolicy;
 
 use crate::request::read_request;
 
-/// Lists by their keys. A string is a list of one value.
+/// The lists by their keys. A string is a list of one value.
 type Data = HashMap<Bytes, Vec<Bytes>>;
 
 async fn serve(mut socket: TcpStream, data: Arc<Mutex<Data>>) -> io::Result<()> {
@@ -67,7 +67,7 @@ fn answer(queue: &mut SegmentQueue, words: &[Bytes], data: &mut Data) -> io::Res
     }
 }
 
-/// An index of `LRANGE`. A word that is not an unsigned number, such as -1, means the end of the list.
+/// Returns an index of `LRANGE`. A word that is not an unsigned number, such as -1, is the end of the list.
 fn index(word: &[u8], list: &[Bytes]) -> usize {
     let number = std::str::from_utf8(word)
         .ok()
@@ -75,7 +75,7 @@ fn index(word: &[u8], list: &[Bytes]) -> usize {
     number.unwrap_or(list.len())
 }
 
-/// `push_shared` copies a short value. It keeps a clone of a long value: the clone shares the memory of the value.
+/// `push_shared` copies a short value. For a long value, the queue keeps a clone, which shares the memory of the value.
 fn put_value(queue: &mut SegmentQueue, value: Option<&Bytes>) -> io::Result<()> {
     let Some(value) = value else {
         return queue.write_all(b"$-1\r\n");

@@ -5,7 +5,7 @@ use std::io::{self, Error};
 use bytes::Bytes;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt};
 
-/// The words of the next request. Each word has its own memory, so a stored value keeps no other word in memory.
+/// Reads the words of the next request. Each word has its own memory, so a stored value keeps no other word in memory.
 pub async fn read_request(reader: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Vec<Bytes>> {
     let mut words = Vec::new();
     for _ in 0..read_number(reader).await? {
@@ -17,7 +17,7 @@ pub async fn read_request(reader: &mut (impl AsyncBufRead + Unpin)) -> io::Resul
     Ok(words)
 }
 
-/// The number in a line such as `*2` or `$3`.
+/// Reads a line such as `*2` or `$3`, and returns the number.
 async fn read_number(reader: &mut (impl AsyncBufRead + Unpin)) -> io::Result<usize> {
     let mut line = String::new();
     reader.take(20).read_line(&mut line).await?;

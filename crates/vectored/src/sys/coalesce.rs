@@ -1,13 +1,14 @@
-//! Coalesces segments that adjoin in memory into one entry of a call.
+//! Coalesces segments that are adjacent in memory into one entry of a call.
 //!
-//! A list is often made of one buffer: its lines, records or chunks, in order. The kernel takes some 20 ns for each
-//! entry, although such neighbours are one stretch of memory to the kernel. For our own code the neighbours stay
-//! several slices: they may belong to different allocations, and no slice may reach from one allocation into the next.
-//! So the entries are made of addresses and lengths, for the time of one call, and only the kernel reads the memory.
+//! A program often makes a list of lines, records or chunks of one buffer. The kernel takes about 20 ns for each entry,
+//! although adjacent segments are one range of memory for the kernel.
+//!
+//! In Rust, adjacent segments may belong to different allocations, and no slice may reach from one allocation into the
+//! next. So the entries are addresses and lengths that exist only during a call. Only the kernel reads their memory.
 //!
 //! # Safety
 //!
-//! `unsafe` for a view of entries that were written to uninitialised memory.
+//! The module uses `unsafe` for a view of initialized entries in uninitialized memory.
 
 #![allow(unsafe_code)]
 
@@ -18,7 +19,7 @@ use super::entry::{Entry, entry};
 
 use super::span::Span;
 
-/// The most entries that a coalesced list may have: their memory is on the stack.
+/// The most entries of a coalesced list, whose memory is on the stack.
 const MAX_ENTRIES: usize = 128;
 
 pub(super) struct EntryBuffer([MaybeUninit<Entry>; MAX_ENTRIES]);
@@ -32,8 +33,8 @@ impl EntryBuffer {
 
 /// The entries of a coalesced list.
 ///
-/// Invariant: each entry is the address and the length of segments that follow one another in memory without a gap, and
-/// that are borrowed for `'s`. So a system call that only reads may be given the entries while this value lives.
+/// Invariant: the memory of each entry is the memory of segments that are adjacent and borrowed for `'s`. So a system
+/// call that only reads may use the entries while this value exists.
 pub(super) struct CoalescedList<'s>(&'s [Entry]);
 
 impl CoalescedList<'_> {
@@ -41,13 +42,12 @@ impl CoalescedList<'_> {
         self.0.as_ptr()
     }
 
-    /// The number of entries, at most 128.
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }
 }
 
-/// Whether `other` begins where `one` ends. An empty segment may also adjoin.
+/// Returns whether `other` begins at the end of `one`. An empty segment may also adjoin.
 #[inline(always)]
 pub(crate) fn adjoins(one: &(impl Span + ?Sized), other: &impl Span) -> bool {
     std::ptr::eq(one.end(), other.start())
@@ -65,25 +65,24 @@ pub(super) fn any_adjoin(slices: &[IoSlice<'_>]) -> bool {
     false
 }
 
-/// Coalesces a list into `buffer`: neighbours that adjoin become one entry. `None` if there are more entries than `buffer`
-/// holds.
+/// Coalesces adjacent segments of a list into entries in `buffer`. Returns `None` if the entries do not fit `buffer`.
 ///
-/// The memory of an entry for several segments may be read, but not by the provenance of a single segment: in an aliasing
-/// model such as Stacked Borrows a pointer to the first segment cannot read the second. So the provenance of each segment
-/// is exposed, and the address of an entry is made with exposed provenance ([`std::ptr::with_exposed_provenance`]), which
-/// allows whatever any exposed provenance allows.
+/// In an aliasing model such as Stacked Borrows, a pointer to one segment cannot read the next segment. So the
+/// provenance of each segment is exposed. The address of an entry is made with exposed provenance
+/// ([`std::ptr::with_exposed_provenance`]), which permits access to all exposed segments.
 pub(super) fn coalesce<'s>(
     slices: &'s [IoSlice<'_>],
     buffer: &'s mut EntryBuffer,
 ) -> Option<CoalescedList<'s>> {
     let entries = &mut buffer.0;
     let mut count = 0;
-    // The start of the last entry, and its length.
+    // The start and the length of the last entry.
     let mut last: Option<(usize, usize)> = None;
     for slice in slices {
         let (base, len) = (slice.start().expose_provenance(), slice.byte_len());
         match &mut last {
-            // A list of another language may end beyond the last address: the kernel answers `EFAULT`.
+            // The sum wraps because a list of another language may exceed the address space. The kernel then returns
+            // `EFAULT`.
             Some((last_base, last_len)) if last_base.wrapping_add(*last_len) == base => {
                 *last_len += len;
             }
@@ -99,8 +98,8 @@ pub(super) fn coalesce<'s>(
         entries.get_mut(count)?.write(entry(done.0, done.1));
         count += 1;
     }
-    // SAFETY: the first `count` entries were written, and `MaybeUninit<Entry>` has the layout of `iovec`. `buffer` is
-    // borrowed exclusively for as long as the result.
+    // SAFETY: the first `count` entries were written. `MaybeUninit<Entry>` has the layout of `Entry`. The result
+    // borrows `buffer` exclusively.
     let entries = unsafe { std::slice::from_raw_parts(entries.as_ptr().cast::<Entry>(), count) };
     Some(CoalescedList(entries))
 }
@@ -111,7 +110,7 @@ mod tests {
     use crate::sys::entry::parts;
     use proptest::prelude::*;
 
-    /// The places of the entries in `data`, and their lengths.
+    /// Returns the offset in `data` and the length of each entry.
     fn shape(data: &[u8], slices: &[IoSlice<'_>]) -> Vec<(usize, usize)> {
         let mut buffer = EntryBuffer::new();
         let place = |base: usize, len| (base - data.as_ptr().addr(), len);

@@ -1,9 +1,9 @@
-//! Tests of `copy`. The tests are not in the folder of `copy`, since a bench compiles that folder without the rest of the
-//! crate.
+//! Tests of `copy`. A bench compiles the folder of `copy` without the rest of the crate, so the tests are not in that
+//! folder.
 //!
 //! # Safety
 //!
-//! `unsafe` for reading back memory that was initialised, and for a page that cannot be read.
+//! The tests use `unsafe` to read initialized memory, and to make pages that cannot be read.
 #![allow(unsafe_code)]
 
 use std::io::{IoSlice, IoSliceMut};
@@ -18,8 +18,8 @@ use crate::testing::any_sizes;
 
 const GUARD: u8 = 0xee;
 
-/// Copies by one copier into a part of memory full of guard bytes, and compares with the model:
-/// `extend_from_slice` until a segment is too long or does not fit.
+/// Copies into a part of memory full of guard bytes, and compares the result with a model. The model appends segments
+/// until a segment is too long or does not fit.
 fn check(copier: Copier, segments: &[&[u8]], most_bytes: usize, at: usize, room: usize) {
     let mut model = Vec::new();
     let mut count = 0;
@@ -44,7 +44,7 @@ fn check(copier: Copier, segments: &[&[u8]], most_bytes: usize, at: usize, room:
         )
     };
     assert_eq!(copied, (count, model.len()), "{}", place());
-    // SAFETY: every byte was initialised before `copy_run`, which leaves none without content.
+    // SAFETY: every byte was initialized before `copy_run`, and `copy_run` makes no byte uninitialized.
     let memory: Vec<u8> = memory
         .iter()
         .map(|byte| unsafe { byte.assume_init() })
@@ -59,7 +59,7 @@ fn check(copier: Copier, segments: &[&[u8]], most_bytes: usize, at: usize, room:
     );
 }
 
-/// All lengths up to 600. Under Miri, which is slow, only lengths around the limits of the copying loops.
+/// Returns all lengths up to 600. Miri is slow, so Miri gets only lengths near the limits of the copying loops.
 fn lengths() -> Vec<usize> {
     if !cfg!(miri) {
         return (0..=600).collect();
@@ -82,7 +82,8 @@ fn every_length_at_every_alignment_is_copied_whole_and_nothing_beside_it() {
         for len in lengths() {
             for align in (0..64).step_by(if cfg!(miri) { 21 } else { 1 }) {
                 let segment = &source[align..align + len];
-                // Alone in memory of its length, then among other segments in longer memory.
+                // First the segment is alone and fills the memory. Then the segment is between two segments in longer
+                // memory.
                 check(copier, &[segment], usize::MAX, 63 - align, len);
                 let three = [&source[5..8], segment, &source[9..29]];
                 check(copier, &three, usize::MAX, align, len + 150);
@@ -91,12 +92,12 @@ fn every_length_at_every_alignment_is_copied_whole_and_nothing_beside_it() {
     }
 }
 
-/// A page of memory between two pages that cannot be read: a load from these two is a fault, and ends the test.
+/// Returns a page between two pages that cannot be read. A read of the outer pages is a fault, which ends the test.
 #[cfg(all(unix, not(miri)))]
 fn page_between_closed_ones() -> &'static mut [u8] {
     let page = 4096;
-    // SAFETY: a new mapping of three pages that nothing else knows of. The outer pages are closed to every access; the
-    // middle page stays, and is readable and writable, until the end of the process.
+    // SAFETY: no other code knows the new mapping of three pages. The outer pages permit no access. The middle page is
+    // readable and writable until the end of the process.
     unsafe {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
         let start = libc::mmap(ptr::null_mut(), 3 * page, libc::PROT_NONE, flags, -1, 0);
@@ -175,7 +176,7 @@ proptest! {
         if let Some(&next) = sizes.get(count) {
             prop_assert!(next > most_bytes.min(128) || all.len() + 128 > room);
         }
-        // SAFETY: every byte was initialised before `copy_short_run`, which leaves none without content.
+        // SAFETY: every byte was initialized before `copy_short_run`, and `copy_short_run` makes no byte uninitialized.
         let memory: Vec<u8> = memory.iter().map(|byte| unsafe { byte.assume_init() }).collect();
         prop_assert_eq!(&memory[4..4 + all.len()], &all[..]);
         prop_assert!(memory[..4].iter().chain(&memory[4 + all.len()..]).all(|&byte| byte == GUARD));

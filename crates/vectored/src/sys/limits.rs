@@ -2,19 +2,19 @@
 //!
 //! # Safety
 //!
-//! `unsafe` for one call of `sysconf`, which no safe interface offers for `_SC_IOV_MAX`.
+//! The module uses `unsafe` for `sysconf`, because no safe interface offers `_SC_IOV_MAX`.
 #![allow(unsafe_code)]
 
 use std::io;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// The most bytes that go into one system call: `INT_MAX` rounded down to a page of 4096 bytes.
+/// The most bytes of one system call: `INT_MAX` rounded down to a page of 4096 bytes.
 ///
-/// Linux moves at most `0x7ffff000` bytes in a call, even on 64-bit systems, and reports a short transfer for more
-/// ("Notes" of write(2); `MAX_RW_COUNT` in `include/linux/fs.h`). With larger pages the limit is a little lower, and a
-/// longer call counts as a short write. On other systems a total above `INT_MAX` can be an error (macOS: `EINVAL`), and
-/// POSIX leaves the result open for a total above `SSIZE_MAX`.
+/// Linux moves at most `0x7ffff000` bytes in a call, even on 64-bit systems. A longer call is a short transfer ("Notes"
+/// of write(2); `MAX_RW_COUNT` in `include/linux/fs.h`). With larger pages, the limit is a little lower, and a call of
+/// `MAX_CALL_BYTES` can be a short write. On macOS, a total above `INT_MAX` fails with `EINVAL`. POSIX does not specify
+/// the result for a total above `SSIZE_MAX`.
 pub const MAX_CALL_BYTES: usize = 0x7fff_f000;
 
 const _: () = assert!(MAX_CALL_BYTES <= i32::MAX as usize);
@@ -22,11 +22,11 @@ const _: () = assert!(MAX_CALL_BYTES <= i32::MAX as usize);
 #[cfg(unix)]
 const POSIX_IOV_MAX: usize = 16;
 
-/// The most segments that go into one system call on this system: `IOV_MAX`.
+/// Returns the most segments of one system call on this system: `IOV_MAX`.
 ///
-/// It is the answer of `sysconf(_SC_IOV_MAX)`, which is asked once. It is 1024 on Linux, macOS and the BSDs. Where
-/// the system names no limit (`sysconf` answers -1) it is 16, which POSIX guarantees. On Windows, which documents no
-/// limit, it is 1024.
+/// The value is the result of `sysconf(_SC_IOV_MAX)`, which is called once: 1024 on Linux, macOS and the BSDs. If
+/// `sysconf` returns -1, the system has no documented limit, and the value is 16, the minimum of POSIX. Windows
+/// documents no limit, and the value is 1024.
 #[must_use]
 #[inline]
 pub fn iov_max() -> usize {
@@ -37,24 +37,25 @@ pub fn iov_max() -> usize {
 #[cfg(unix)]
 fn system_iov_max() -> usize {
     if cfg!(miri) {
-        // Miri does not know `_SC_IOV_MAX`. With this number Miri runs the code that counts segments.
+        // Miri does not know `_SC_IOV_MAX`. With this number, Miri runs the code that counts segments.
         return 1024;
     }
-    // SAFETY: `sysconf` takes an integer by value and returns one; it touches no memory of
-    // ours, and an unknown name is answered by -1.
+    // SAFETY: `sysconf` takes and returns an integer, and accesses no memory of this process. The result for an unknown
+    // name is -1.
     let answer = unsafe { libc::sysconf(libc::_SC_IOV_MAX) };
     iov_max_from(answer)
 }
 
-/// Windows documents no limit. A call of more buffers gains nothing, and the kernel locks the memory of each.
+/// Windows documents no limit. More buffers in a call save no time, and the kernel locks the memory of each buffer.
 #[cfg(windows)]
 fn system_iov_max() -> usize {
     1024
 }
 
-/// A number that never changes and is not 0, asked for at first use. Threads that come before the answer ask as well.
+/// A constant other than 0 that is queried at the first use. Several threads may query the constant at the same time.
 ///
-/// It is an atomic and no lock: a child that is forked while another thread asks does not wait for that thread.
+/// The type is an atomic and not a lock. A child that is forked during a query of another thread would wait for the
+/// lock forever.
 struct Remembered(AtomicUsize);
 
 impl Remembered {
@@ -79,7 +80,7 @@ impl Remembered {
     }
 }
 
-/// The limit by an answer of `sysconf`: at most `INT_MAX`, since `iovcnt` is an `int`.
+/// Returns the limit for a result of `sysconf`. The limit is at most `INT_MAX`, because `iovcnt` is an `int`.
 #[cfg(unix)]
 fn iov_max_from(answer: std::ffi::c_long) -> usize {
     match usize::try_from(answer) {
@@ -92,8 +93,8 @@ fn iov_max_from(answer: std::ffi::c_long) -> usize {
 ///
 /// This type is final: no field will be added.
 ///
-/// [`Limits::default`] is what this system takes; smaller limits make smaller calls. Functions that take limits panic if
-/// one of them is 0, since that would allow no progress.
+/// [`Limits::default`] has the limits of this system. Smaller limits make smaller calls. Functions that take limits
+/// panic if a limit is 0, because such a call would move no byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Limits {
     /// The most segments in a call, at least 1.
@@ -121,7 +122,7 @@ impl Limits {
     }
 }
 
-/// Fails if `bytes` bytes at `offset` would end past the largest 64-bit `off_t`.
+/// Fails if `bytes` bytes at `offset` would end after the largest 64-bit `off_t`.
 pub(crate) fn end_within_files(bytes: u64, offset: u64) -> io::Result<()> {
     match offset.checked_add(bytes) {
         Some(end) if i64::try_from(end).is_ok() => Ok(()),

@@ -1,7 +1,5 @@
-//! System calls, their limits, and memory that is copied into: the only part of the crate that may have `unsafe` code.
-//!
-//! `unix` and `windows` have the same interface, behind which all other code is shared: `syscalls` (one call each),
-//! `files` (what a descriptor is) and `codes` (numbers of errors).
+//! System calls, their limits, and copying of memory. Only this folder and the folders `sys` of other rooms have
+//! `unsafe` code.
 
 pub(crate) mod coalesce;
 pub(crate) mod copy;

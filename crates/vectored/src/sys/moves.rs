@@ -1,5 +1,7 @@
-//! Calls that move bytes from one descriptor to another within the kernel, each made once, at the positions of the
-//! descriptors. A call that fails has moved nothing: a call that has moved a part returns the count of the part.
+//! System calls that move bytes between two descriptors within the kernel, at the positions of the descriptors.
+//!
+//! Each function makes its call once. An error means that no byte was moved, because a call that has moved a part
+//! returns the number of bytes.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -29,7 +31,7 @@ pub(crate) fn sendfile(
 
 /// `splice(2)`, which waits unless one of the two descriptors is non-blocking.
 ///
-/// `SPLICE_F_MORE` is not set: with this flag, a TCP socket would hold the last bytes back.
+/// `SPLICE_F_MORE` is not set, because a TCP socket with this flag delays the last bytes.
 pub(crate) fn splice(
     from: BorrowedDescriptor<'_>,
     to: BorrowedDescriptor<'_>,
@@ -39,8 +41,7 @@ pub(crate) fn splice(
     Ok(rustix::pipe::splice(from, None, to, None, most, flags)?)
 }
 
-/// A pipe that this crate makes, through which `splice(2)` copies from one regular file to another. The pipe is empty
-/// between calls.
+/// A pipe by which `splice(2)` copies from one regular file to another. The pipe is empty between calls.
 #[derive(Default)]
 pub(crate) struct OwnPipe {
     ends: Option<(OwnedFd, OwnedFd)>,
@@ -49,11 +50,11 @@ pub(crate) struct OwnPipe {
 }
 
 impl OwnPipe {
-    /// The most bytes that a process without privileges may ask for (pipe(7)). A pipe that the kernel does not enlarge
-    /// moves 64 KiB at a time.
+    /// The largest size that an unprivileged process may request (pipe(7)). If the kernel refuses the size, the pipe
+    /// holds 64 KiB.
     const BYTES: usize = 1 << 20;
 
-    /// Copies up to `most` bytes; fewer at the end of the input, or where a call fails after the first bytes.
+    /// Copies up to `most` bytes. Copies fewer bytes at the end of the input, or if a call fails after the first bytes.
     pub(crate) fn splice(
         &mut self,
         from: BorrowedDescriptor<'_>,
@@ -94,11 +95,11 @@ impl OwnPipe {
         while left > 0 {
             match splice(reader.as_fd(), to, left) {
                 Ok(bytes @ 1..) => left -= bytes,
-                // The bytes stay in the pipe. If every second call is interrupted, bytes that are given back would
-                // never arrive.
+                // The bytes stay in the pipe. If they were given back and every second call were interrupted, no byte
+                // would arrive.
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 ended => {
-                    // The next call, or another technique, reads the remaining bytes again.
+                    // The next call or another technique reads these bytes again.
                     self.ends = None;
                     rustix::fs::seek(from, SeekFrom::Current(-(left as i64)))
                         .expect("a regular file has a position");
@@ -110,10 +111,10 @@ impl OwnPipe {
     }
 }
 
-/// Whether the output stopped a move that would block: the output does not wait and has no room, and the input has bytes
-/// or has ended.
+/// Returns whether the output is the reason that a move would block.
 ///
-/// The bytes may have come after the move, so that the input alone does not tell.
+/// The output is the reason if the output is non-blocking and full, and the input has bytes or has ended. A check of
+/// the input alone is not enough, because bytes may arrive after the move.
 pub(crate) fn is_output_full(
     from: BorrowedDescriptor<'_>,
     to: BorrowedDescriptor<'_>,
@@ -137,26 +138,25 @@ fn are_ready(ends: &mut [PollFd<'_>]) -> io::Result<bool> {
 
 /// Polls two ends before a call that sleeps. One of the ends is a pipe.
 ///
-/// To sleep and to be woken takes 20 to 50 µs on a virtual machine, longer than another process needs for all of a pipe
-/// of 64 KiB. If the other process is slower, most calls sleep at once, and the calls that poll cost at most 1/32 of the
-/// time.
+/// Sleeping and waking take 20 to 50 µs on a virtual machine. Another process can move all bytes of a 64 KiB pipe in
+/// less time. If the other process is slower, most calls sleep at once. The polls then take at most 1/32 of the time.
 #[derive(Default)]
 pub(crate) struct Patience {
-    /// The number of times that the ends were not ready.
+    /// The number of times that an end was not ready.
     waits: u32,
-    /// The number of times since the last success that the ends did not become ready.
+    /// The number of polls since the last success that ended before both ends were ready.
     vain: u32,
-    /// One of the two ends does not block.
+    /// One of the two ends does not block, so polling is useless.
     is_pointless: bool,
 }
 
 impl Patience {
     const TIME: Duration = Duration::from_micros(50);
-    /// After this many polls in vain in a row, only one call in 32 polls.
+    /// After this number of failed polls in a row, only one call in 32 polls.
     const MOST_IN_VAIN: u32 = 4;
 
-    /// Polls until the output has room and, if the input is to be waited for, the input has bytes. An error is left to
-    /// the call that follows.
+    /// Polls until the output has room and the input has bytes. `None` means that the input is not polled. The next
+    /// call reports an error.
     pub(crate) fn wait(
         &mut self,
         from: Option<BorrowedDescriptor<'_>>,
@@ -214,7 +214,7 @@ mod tests {
         let mut pipe = OwnPipe::default();
 
         rustix::fs::seek(&input, SeekFrom::Start(0)).unwrap();
-        // No file of this device takes a splice.
+        // This device refuses splice(2).
         let full = std::fs::File::options()
             .write(true)
             .open("/dev/full")
@@ -285,7 +285,7 @@ mod tests {
             };
             let mut patience = Patience::default();
             assert_eq!(wait(&mut patience, 100, None), 0);
-            // An input without bytes, and then a full output.
+            // First the input has no bytes, then the output is full.
             let input = Some(reader.as_fd());
             let times = [1, 3, 27, 1, 31, 1];
             let expected = [1, 4, 4, 5, 5, 6];

@@ -1,9 +1,9 @@
-//! What a descriptor is open on.
+//! What the kernel reports about an open descriptor.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OpenFile {
     pub(crate) kind: FileKind,
-    /// Open with `O_DIRECT`; on Windows with `FILE_FLAG_NO_BUFFERING`.
+    /// The file is open with `O_DIRECT`, or on Windows with `FILE_FLAG_NO_BUFFERING`.
     pub(crate) is_direct: bool,
 }
 
@@ -16,16 +16,16 @@ pub(crate) enum FileKind {
     Character,
     Fifo,
     Socket,
-    /// A directory, a symbolic link, an anonymous inode, or what Windows does not name.
+    /// A directory, a symbolic link, an anonymous inode, or a file of unknown kind on Windows.
     Other,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CopyEnd {
     pub(crate) kind: FileKind,
-    /// Device and inode. On Windows only regular files have them.
+    /// The device and the inode. On Windows, only regular files have these numbers.
     pub(crate) file: Option<(u64, u64)>,
-    /// `st_size`; 0 on Windows.
+    /// `st_size` of fstat(2), or 0 on Windows.
     pub(crate) bytes: u64,
     pub(crate) is_null: bool,
 }

@@ -1,31 +1,32 @@
-//! Bytes of an owner of any type, in one allocation.
+//! The bytes of an owner of any type, in one allocation.
 
 #![allow(unsafe_code)]
 
 use std::ptr::NonNull;
 use std::slice;
 
-/// The bytes of an owner, which is dropped with this value.
+/// The bytes of an owner. The owner is dropped with this value.
 pub(crate) struct OwnedBytes {
-    /// The bytes as the owner gave them, once.
+    /// The result of the only call of `as_ref`.
     bytes: NonNull<[u8]>,
-    /// The owner, by a pointer from `Box::into_raw`: moving a `Box` asserts that no pointer into it is used again.
+    /// The pointer comes from `Box::into_raw`. A moved `Box` would assert that no pointer into the box is used again.
     owner: NonNull<dyn Send>,
 }
 
-// SAFETY: `owner` is `Send`, and `bytes` is a shared slice of bytes, which any thread may read.
+// SAFETY: `owner` is `Send`. `bytes` is a shared slice, which any thread may read.
 unsafe impl Send for OwnedBytes {}
 
-// SAFETY: a shared reference gives access to `bytes` alone, which nothing writes; the owner is used only to drop it.
+// SAFETY: a shared reference gives access only to `bytes`, which no code writes. `owner` is used only in `drop`.
 unsafe impl Sync for OwnedBytes {}
 
 impl OwnedBytes {
-    /// Moves `owner` to the heap and asks it once for its bytes.
+    /// Moves `owner` to the heap and calls `as_ref` once.
     pub(crate) fn new<T: AsRef<[u8]> + Send + 'static>(owner: T) -> OwnedBytes {
         let owner = Box::into_raw(Box::new(owner));
-        // Dropped if `as_ref` panics.
+        // If `as_ref` panics, the guard drops the owner.
         let guard = DropOwner(owner);
-        // SAFETY: `owner` comes from `Box::into_raw`, and no other reference to it exists until it is dropped.
+        // SAFETY: `owner` comes from `Box::into_raw`. No other reference to the owner exists until the owner is
+        // dropped.
         let bytes = NonNull::from(unsafe { &*owner }.as_ref());
         std::mem::forget(guard);
         let owner: *mut dyn Send = owner;
@@ -37,8 +38,8 @@ impl OwnedBytes {
     }
 
     pub(crate) fn as_slice(&self) -> &[u8] {
-        // SAFETY: the owner gave these bytes for a borrow of itself. It lives until `drop`, does not move, and is never
-        // borrowed again, so the bytes stay valid and unchanged.
+        // SAFETY: `as_ref` returned these bytes for a borrow of the owner. The owner is not dropped before `drop`, does
+        // not move, and is not borrowed again. So the bytes stay valid and unchanged.
         unsafe { slice::from_raw_parts(self.bytes.as_ptr().cast::<u8>(), self.bytes.len()) }
     }
 }
@@ -51,12 +52,12 @@ impl AsRef<[u8]> for OwnedBytes {
 
 impl Drop for OwnedBytes {
     fn drop(&mut self) {
-        // SAFETY: `owner` comes from `Box::into_raw` and is dropped here only. `bytes` is not used again.
+        // SAFETY: `owner` comes from `Box::into_raw` and is dropped only here. `bytes` is not used again.
         drop(unsafe { Box::from_raw(self.owner.as_ptr()) });
     }
 }
 
-/// A guard that drops an owner whose `as_ref` panicked.
+/// Drops an owner whose `as_ref` panicked.
 struct DropOwner<T>(*mut T);
 
 impl<T> Drop for DropOwner<T> {
@@ -75,7 +76,7 @@ mod tests {
 
     use super::*;
 
-    /// An owner that gives other bytes each time it is asked, and counts its drops. `Cell` makes it `!Sync`.
+    /// This owner returns other bytes at each call, and counts its drops. `Cell` makes the type `!Sync`.
     struct Fickle {
         inline: [u8; 8],
         asked: Cell<usize>,

@@ -2,7 +2,8 @@
 //!
 //! # Safety
 //!
-//! `unsafe` for views of an array of `iovec` as an array of `IoSlice` or `IoSliceMut`, which have the same layout.
+//! The module uses `unsafe` to view an array of `iovec` as an array of `IoSlice` or `IoSliceMut`, which have the same
+//! layout.
 
 #![allow(unsafe_code)]
 
@@ -10,39 +11,40 @@ use std::io::{self, IoSlice, IoSliceMut};
 
 use libc::iovec;
 
-/// An array of `iovec` as a list, whose segments may be of any length and at any address.
+/// Views an array of `iovec` as a list. The segments may have any length and any address.
 ///
 /// # Safety
 ///
-/// The `count` entries at `iov`, if any, are aligned, can be read for `'a`, and do not change. Code that uses the list
-/// for `'a` reads lengths and addresses by [`Span`](super::span::Span), and makes no reference to the bytes of a
-/// segment.
+/// If `count` is not 0, the `count` entries at `iov` are aligned, are readable for `'a`, and do not change. During
+/// `'a`, all code that uses the list reads lengths and addresses by [`Span`](super::span::Span), and makes no reference
+/// to the bytes of a segment.
 #[inline(always)]
 pub(crate) unsafe fn list<'a>(iov: *const iovec, count: usize) -> io::Result<&'a [IoSlice<'a>]> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller keeps the contract.
     let entries = unsafe { entries(iov, count) }?;
-    // SAFETY: `IoSlice` is guaranteed to have the layout of `iovec`. It holds no reference, but an address and a length.
+    // SAFETY: `IoSlice` is guaranteed to have the layout of `iovec`. An `IoSlice` holds an address and a length, not a
+    // reference.
     Ok(unsafe { std::slice::from_raw_parts(entries.as_ptr().cast(), entries.len()) })
 }
 
-/// A copy of an array of `iovec` as a list to read into.
+/// Copies an array of `iovec` to a list for a read.
 ///
-/// A copy, since the list is borrowed exclusively while it is read into, and C may share the array between threads.
+/// The list is a copy, because a read borrows the list exclusively, and C may share the array between threads.
 ///
 /// # Errors
 ///
 /// The errors of [`list`]; `EFAULT` if a segment that is not empty has a null address; `EINVAL` if a segment has more
-/// than `isize::MAX` bytes; `ENOMEM` if there is no memory for the copy.
+/// than `isize::MAX` bytes; `ENOMEM` if the copy cannot be allocated.
 ///
 /// # Safety
 ///
-/// The `count` entries at `iov`, if any, are aligned and can be read. The bytes of each segment can be read and written for
-/// `'a`, and no two segments overlap.
+/// If `count` is not 0, the `count` entries at `iov` are aligned and readable. The bytes of each segment are readable
+/// and writable for `'a`, and no two segments overlap.
 pub(crate) unsafe fn list_mut<'a>(
     iov: *const iovec,
     count: usize,
 ) -> io::Result<Vec<IoSliceMut<'a>>> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller keeps the contract.
     let entries = unsafe { entries(iov, count) }?;
     let mut list = Vec::new();
     if list.try_reserve_exact(count).is_err() {
@@ -61,8 +63,8 @@ pub(crate) unsafe fn list_mut<'a>(
             }
             (false, _) => {}
         }
-        // SAFETY: `IoSliceMut` is guaranteed to have the layout of `iovec`. The bytes are the caller's to write for `'a`, by
-        // its promise. An empty segment may be at any address but null.
+        // SAFETY: `IoSliceMut` is guaranteed to have the layout of `iovec`. The caller promises that the bytes are
+        // writable for `'a`. An empty segment may have any address except null.
         list.push(unsafe { std::mem::transmute::<iovec, IoSliceMut<'a>>(entry) });
     }
     Ok(list)
@@ -70,7 +72,7 @@ pub(crate) unsafe fn list_mut<'a>(
 
 /// # Safety
 ///
-/// The `count` entries at `iov`, if any, are aligned and can be read for `'a`, and do not change.
+/// If `count` is not 0, the `count` entries at `iov` are aligned, are readable for `'a`, and do not change.
 #[inline(always)]
 unsafe fn entries<'a>(iov: *const iovec, count: usize) -> io::Result<&'a [iovec]> {
     if count == 0 {
@@ -79,11 +81,11 @@ unsafe fn entries<'a>(iov: *const iovec, count: usize) -> io::Result<&'a [iovec]
     if iov.is_null() {
         return Err(refusal(libc::EFAULT));
     }
-    // A negative number in C is as large when it is converted to a `size_t`.
+    // A negative number of C becomes a large `size_t`.
     if count > isize::MAX as usize / size_of::<iovec>() {
         return Err(refusal(libc::EINVAL));
     }
-    // SAFETY: the caller's promise, and the array has at most `isize::MAX` bytes.
+    // SAFETY: the caller keeps the contract. The array has at most `isize::MAX` bytes.
     Ok(unsafe { std::slice::from_raw_parts(iov, count) })
 }
 

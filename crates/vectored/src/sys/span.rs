@@ -1,14 +1,15 @@
-//! The place of a segment in memory, without a reference to its bytes.
+//! The address and the length of a segment, without a reference to its bytes.
 //!
-//! A list may come from another language ([`RawList`](crate::bindings::RawList)): other threads may change the bytes
-//! while they are written, and the address of an empty segment may be null. No `&[u8]` may refer to such memory. So all
-//! code that moves lists reads addresses and lengths by [`Span`], from the entry itself, and cuts entries by [`part`] and
-//! [`part_mut`]. The bytes are read by the kernel, and by the copying functions of `sys/copy`, which take addresses:
-//! these functions move bytes and look at none, so a change at the same time decides only which bytes arrive.
+//! A list may come from another language ([`RawList`](crate::bindings::RawList)). Other threads may change the bytes
+//! during a write, and the address of an empty segment may be null. No `&[u8]` may refer to such memory. So all code
+//! that moves lists reads addresses and lengths by [`Span`], and cuts entries by [`part`] and [`part_mut`].
+//!
+//! Only the kernel and the copying functions of `sys/copy` read the bytes. The copying functions take addresses, and
+//! the values of the bytes do not affect the code. So a change during a copy affects only the bytes that arrive.
 //!
 //! # Safety
 //!
-//! `unsafe` to view an entry as the `iovec` (or `WSABUF`) that it is, and to view a value as its transparent wrapper.
+//! The module uses `unsafe` to view a slice as its `iovec` or `WSABUF`, and to view a value as its transparent wrapper.
 
 #![allow(unsafe_code)]
 
@@ -18,7 +19,7 @@ use std::ops::Deref;
 use super::entry::Entry;
 
 pub(crate) trait Span {
-    /// The address of the first byte. An empty span may have any address, even null.
+    /// Returns the address of the first byte. An empty span may have any address, even null.
     fn start(&self) -> *const u8;
 
     fn byte_len(&self) -> usize;
@@ -65,7 +66,7 @@ impl Span for [u8] {
     }
 }
 
-/// A segment of a list of Rust: anything that derefs to bytes.
+/// A segment of a Rust list, which derefs to bytes.
 #[repr(transparent)]
 pub(crate) struct Bytes<S>(S);
 
@@ -81,22 +82,22 @@ impl<S: Deref<Target = [u8]>> Span for Bytes<S> {
     }
 }
 
-/// A list of anything that derefs to bytes, as spans.
 #[inline(always)]
 pub(crate) fn spans<S: Deref<Target = [u8]>>(list: &[S]) -> &[Bytes<S>] {
     // SAFETY: `Bytes<S>` is a transparent wrapper of `S`, so both slices have the same layout.
     unsafe { std::slice::from_raw_parts(list.as_ptr().cast(), list.len()) }
 }
 
-/// The bytes of a segment from `from` up to `to`, as an entry.
+/// Returns the bytes of a segment from `from` up to `to`, as an entry.
 #[inline(always)]
 pub(crate) fn part<'a>(segment: &IoSlice<'a>, from: usize, to: usize) -> IoSlice<'a> {
     let part = part_of(entry(segment), from, to);
-    // SAFETY: `IoSlice` is guaranteed to have the layout of an entry. The part lies within memory that is borrowed for `'a`.
+    // SAFETY: `IoSlice` is guaranteed to have the layout of an entry. The part is within memory that is borrowed for
+    // `'a`.
     unsafe { std::mem::transmute::<Entry, IoSlice<'a>>(part) }
 }
 
-/// The [`part`] of a segment to read into.
+/// The counterpart of [`part`] for reads.
 #[inline(always)]
 pub(crate) fn part_mut<'a>(
     segment: &'a mut IoSliceMut<'_>,
@@ -104,13 +105,13 @@ pub(crate) fn part_mut<'a>(
     to: usize,
 ) -> IoSliceMut<'a> {
     let part = part_of(entry_mut(segment), from, to);
-    // SAFETY: `IoSliceMut` is guaranteed to have the layout of an entry. The part lies within memory that the segment
-    // borrows exclusively, and the segment is borrowed exclusively for `'a`.
+    // SAFETY: `IoSliceMut` is guaranteed to have the layout of an entry. The part is within memory that the segment
+    // borrows exclusively. The segment is borrowed exclusively for `'a`.
     unsafe { std::mem::transmute::<Entry, IoSliceMut<'a>>(part) }
 }
 
-/// Whether no segment is longer than an object can be, and each segment ends within the address space. A list of
-/// another language may hold any numbers.
+/// Returns whether each segment has at most `isize::MAX` bytes and ends within the address space. A list of another
+/// language may have any numbers.
 pub(crate) fn are_objects<S: Span>(segments: &[S]) -> bool {
     segments.iter().all(|segment| {
         let (start, bytes) = (segment.start().addr(), segment.byte_len());
@@ -129,7 +130,7 @@ fn part_of(entry: &Entry, from: usize, to: usize) -> Entry {
     #[cfg(windows)]
     return Entry {
         buf: entry.buf.wrapping_add(from),
-        // No more than the length of the whole.
+        // The length is at most the length of `entry`, which is a `u32`.
         len: (to - from) as u32,
     };
 }
@@ -152,13 +153,13 @@ fn length_of(entry: &Entry) -> usize {
 
 #[inline(always)]
 fn entry<'s>(segment: &'s IoSlice<'_>) -> &'s Entry {
-    // SAFETY: `IoSlice` is guaranteed to have the layout of an entry, and is only read.
+    // SAFETY: `IoSlice` is guaranteed to have the layout of an entry. The entry is only read.
     unsafe { &*std::ptr::from_ref(segment).cast::<Entry>() }
 }
 
 #[inline(always)]
 fn entry_mut<'s>(segment: &'s IoSliceMut<'_>) -> &'s Entry {
-    // SAFETY: as in `entry`.
+    // SAFETY: `IoSliceMut` is guaranteed to have the layout of an entry. The entry is only read.
     unsafe { &*std::ptr::from_ref(segment).cast::<Entry>() }
 }
 

@@ -1,4 +1,4 @@
-//! A bench also compiles `span.rs`, so these tests are not in that file.
+//! Tests of `span.rs`. A bench also compiles `span.rs`, so the tests are in a separate file.
 
 use std::io::{IoSlice, IoSliceMut};
 

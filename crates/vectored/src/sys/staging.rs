@@ -1,18 +1,18 @@
-//! The staging buffer: memory that begins at a page, into which segments are copied together.
+//! The staging buffer, into which segments are copied together.
 //!
-//! A file that is open with `O_DIRECT` takes bytes only from aligned addresses, and an alignment of 4096 bytes is enough
-//! for nearly all files ("O_DIRECT" in open(2); [`DirectAlignment`](crate::files::DirectAlignment)). Segments whose
-//! lengths are multiples of the file's block stay aligned when they are copied one after the other.
+//! The buffer begins at a page for two reasons. A file that is open with `O_DIRECT` accepts only aligned addresses, and
+//! an alignment of 4096 bytes suffices for nearly all files ("O_DIRECT" in open(2);
+//! [`DirectAlignment`](crate::files::DirectAlignment)). If the lengths of all segments are multiples of the file's
+//! block, the copied segments stay aligned.
 //!
-//! For other files, the start of a page is the start of a cache line. This matters to a processor that copies whole
-//! lines. (An allocator's large blocks begin 16 bytes after the start of a page.) From the start of a page, `write(2)`
-//! of 8 KiB takes 6 % less time into a pipe and 5 % less into files than from such a block (Zen 4; on Cascade Lake 2 %
-//! and nothing).
+//! The second reason is speed. A processor that copies whole cache lines is faster from the start of a line. The large
+//! blocks of an allocator begin 16 bytes after the start of a page. `write(2)` of 8 KiB from the start of a page takes
+//! 6 % less time into a pipe, and 5 % less time into files (Zen 4). On Cascade Lake, the savings are 2 % and 0 %.
 //!
 //! # Safety
 //!
-//! `unsafe` for a view of pages as bytes, for a view of the initialised bytes, and for zeroed memory that the allocator
-//! may refuse.
+//! The module uses `unsafe` for a view of pages as bytes, for a view of the initialized bytes, and to allocate zeroed
+//! memory without an abort.
 
 #![allow(unsafe_code)]
 
@@ -32,16 +32,16 @@ struct Page([u8; STAGING_ALIGNMENT]);
 
 const _: () = assert!(align_of::<Page>() == STAGING_ALIGNMENT);
 
-/// A buffer of a fixed size, which is allocated when it is first needed, and never moves after that.
+/// A buffer of a fixed size, which is allocated at the first use and never moves.
 ///
-/// Invariant: the first `filled` bytes of `pages` are initialised, `filled <= capacity`, and `pages` has memory for
+/// Invariant: the first `filled` bytes of `pages` are initialized, `filled <= capacity`, and `pages` has memory for
 /// `capacity` bytes.
 pub(crate) struct StagingBuffer {
-    /// Always empty: kept for its memory.
+    /// The length is always 0. Only the capacity is used.
     pages: Vec<Page>,
-    /// The number of bytes that the buffer holds once it is allocated.
+    /// The number of bytes that the buffer holds after the allocation.
     size: usize,
-    /// `size`, or 0 without memory.
+    /// `size`, or 0 before the allocation.
     capacity: usize,
     filled: usize,
 }
@@ -56,7 +56,8 @@ impl StagingBuffer {
         }
     }
 
-    /// An allocated, empty buffer of `size` bytes. If there is no memory, the process aborts, as with any `Vec`.
+    /// Makes an allocated, empty buffer of `size` bytes. If the allocation fails, the process aborts, as with any
+    /// `Vec`.
     pub(crate) fn with_capacity(size: usize) -> StagingBuffer {
         StagingBuffer {
             pages: Vec::with_capacity(size.div_ceil(size_of::<Page>())),
@@ -66,7 +67,7 @@ impl StagingBuffer {
         }
     }
 
-    /// Empties the buffer, and allocates the memory unless it is there. If the allocation fails, nothing fits.
+    /// Empties the buffer, and allocates the memory at the first use. After a failed allocation, no segment fits.
     #[inline]
     pub(crate) fn start(&mut self) {
         self.filled = 0;
@@ -95,7 +96,7 @@ impl StagingBuffer {
         self.size
     }
 
-    /// The number of bytes that the buffer holds: its size, or 0 without memory.
+    /// Returns the number of bytes that the buffer can hold, which is 0 before the allocation.
     #[inline(always)]
     pub(crate) fn capacity(&self) -> usize {
         self.capacity
@@ -120,8 +121,8 @@ impl StagingBuffer {
     #[inline(always)]
     fn memory(&mut self) -> &mut [MaybeUninit<u8>] {
         let memory = self.pages.as_mut_ptr().cast();
-        // SAFETY: by the invariant `capacity` bytes are allocated. The bytes of `Page` may be viewed as such, and none
-        // need be initialised. `self` is borrowed exclusively while the result lives.
+        // SAFETY: by the invariant, `capacity` bytes are allocated. A `Page` has no padding, and `MaybeUninit` needs no
+        // initialization. `self` is borrowed exclusively for the life of the result.
         unsafe { slice::from_raw_parts_mut(memory, self.capacity) }
     }
 
@@ -138,10 +139,11 @@ impl StagingBuffer {
         self.filled += len;
     }
 
-    /// Replaces the content by the first of `segments`. Stops before a segment of more than `most_segment_bytes` or 128
-    /// bytes, or where fewer than 128 bytes are free. Returns the number of copied segments.
+    /// Replaces the content by the first of `segments`. Returns the number of copied segments. For short segments,
+    /// where each instruction counts.
     ///
-    /// For short segments, where each instruction counts.
+    /// The copy stops before a segment of more than `most_segment_bytes` or 128 bytes, or if fewer than 128 bytes are
+    /// free.
     #[inline(always)]
     pub(crate) fn fill_short_run(
         &mut self,
@@ -153,8 +155,10 @@ impl StagingBuffer {
         count
     }
 
-    /// Replaces the content by the first of `segments`. Stops before a segment of more than `most_segment_bytes`, or before
-    /// a segment that does not fit. Returns the number of copied segments. For a few segments that are not short.
+    /// Replaces the content by the first of `segments`. Returns the number of copied segments. For a few segments that
+    /// are not short.
+    ///
+    /// The copy stops before a segment of more than `most_segment_bytes`, or before a segment that does not fit.
     #[inline(always)]
     pub(crate) fn fill_by_memcpy(
         &mut self,
@@ -166,15 +170,15 @@ impl StagingBuffer {
         count
     }
 
-    /// Copies segments after the content, until a segment does not fit. Returns the number of copied segments.
+    /// Appends segments until a segment does not fit. Returns the number of copied segments.
     #[inline]
     pub(crate) fn push_run(&mut self, segments: &[IoSlice<'_>]) -> usize {
         self.push_run_up_to(segments, usize::MAX)
     }
 
-    /// [`push_run`](StagingBuffer::push_run) up to the first segment of more than `most_segment_bytes`.
+    /// Like [`push_run`](StagingBuffer::push_run), but stops before a segment of more than `most_segment_bytes`.
     ///
-    /// Out of line, so that the code for short segments need not save the registers that this function changes.
+    /// The function is out of line, so that the code for short segments need not save registers.
     #[inline(never)]
     pub(crate) fn push_run_up_to(
         &mut self,
@@ -194,24 +198,25 @@ impl Deref for StagingBuffer {
     #[inline(always)]
     fn deref(&self) -> &[u8] {
         let memory = self.pages.as_ptr().cast();
-        // SAFETY: by the invariant `filled` bytes are allocated and initialised. They are borrowed as long as `self` is.
+        // SAFETY: by the invariant, `filled` bytes are allocated and initialized. The result borrows `self`.
         unsafe { slice::from_raw_parts(memory, self.filled) }
     }
 }
 
-/// The part of a [`StagingBuffer`] that a call has not used yet. Its content lies in one piece until it is
-/// [taken](StagingTail::take), as an entry of the call.
+/// The part of a [`StagingBuffer`] that a call has not used yet. [`take`](StagingTail::take) removes the content, which
+/// becomes an entry of the call.
 ///
-/// Invariant: the first `filled` bytes of `memory` are initialised.
+/// Invariant: the first `filled` bytes of `memory` are initialized.
 pub(crate) struct StagingTail<'a> {
-    /// The buffer, as long as nothing had to be staged.
+    /// The buffer, until the first segment is staged.
     buffer: Option<&'a mut StagingBuffer>,
     memory: &'a mut [MaybeUninit<u8>],
     filled: usize,
 }
 
 impl<'a> StagingTail<'a> {
-    /// All of `buffer`, which is emptied and allocated by the first [`reserve`](StagingTail::reserve).
+    /// Makes a tail of the whole `buffer`. The first [`reserve`](StagingTail::reserve) empties and allocates the
+    /// buffer.
     pub(crate) fn whole(buffer: &'a mut StagingBuffer) -> StagingTail<'a> {
         StagingTail {
             buffer: Some(buffer),
@@ -220,7 +225,7 @@ impl<'a> StagingTail<'a> {
         }
     }
 
-    /// All of `buffer`, with its content. Afterwards `buffer` is empty.
+    /// Makes a tail of the whole `buffer` with its content, and empties `buffer`.
     pub(crate) fn with_content(buffer: &'a mut StagingBuffer) -> StagingTail<'a> {
         let filled = mem::take(&mut buffer.filled);
         StagingTail {
@@ -238,7 +243,7 @@ impl<'a> StagingTail<'a> {
         }
     }
 
-    /// The number of bytes that the memory holds once it is allocated, the content included.
+    /// Returns the number of bytes that the memory holds after the allocation, including the content.
     pub(crate) fn size(&self) -> usize {
         match &self.buffer {
             Some(buffer) => buffer.size(),
@@ -246,7 +251,7 @@ impl<'a> StagingTail<'a> {
         }
     }
 
-    /// Allocates the buffer, unless that was tried. Returns false if there is no memory for it.
+    /// Allocates the buffer at the first call. Returns false if the allocation fails.
     pub(crate) fn reserve(&mut self) -> bool {
         let Some(buffer) = self.buffer.take() else {
             return true;
@@ -267,8 +272,8 @@ impl<'a> StagingTail<'a> {
         self.filled += len;
     }
 
-    /// Copies segments after the content. Stops before a segment of more than `most_segment_bytes`, or before more than
-    /// `most_bytes` would be copied. Returns the number of copied segments.
+    /// Appends segments. Stops before a segment of more than `most_segment_bytes`, or before the copied bytes exceed
+    /// `most_bytes`. Returns the number of copied segments.
     #[inline]
     pub(crate) fn push_run_up_to(
         &mut self,
@@ -289,34 +294,35 @@ impl<'a> StagingTail<'a> {
         count
     }
 
-    /// Takes the content. Segments that are pushed next lie after this content.
+    /// Removes and returns the content. Later segments follow the content in memory.
     #[inline]
     pub(crate) fn take(&mut self) -> &'a mut [u8] {
         let memory = mem::take(&mut self.memory);
         let (filled, free) = memory.split_at_mut(mem::take(&mut self.filled));
         self.memory = free;
         let filled: *mut [MaybeUninit<u8>] = ptr::from_mut(filled);
-        // SAFETY: the pointer is made from a `&'a mut` slice that nothing else refers to: `self` has kept only what lies
-        // after it. `MaybeUninit<u8>` has the layout of `u8`, and by the invariant all of these bytes are initialised.
+        // SAFETY: the pointer comes from a `&'a mut` slice. No other reference to the slice exists, because `self` has
+        // kept only the bytes after the slice. `MaybeUninit<u8>` has the layout of `u8`. By the invariant, all bytes
+        // are initialized.
         unsafe { &mut *(filled as *mut [u8]) }
     }
 }
 
-/// `bytes` zeros; `None` if there is no memory for them. The system provides large buffers page by page, as they are
-/// touched.
+/// Returns `bytes` zeros, or `None` if the allocation fails. The system maps the pages of a large buffer at the first
+/// access.
 pub(crate) fn try_zeroed(bytes: usize) -> Option<Vec<u8>> {
     if bytes == 0 {
         return Some(Vec::new());
     }
     let layout = Layout::array::<u8>(bytes).ok()?;
-    // SAFETY: the layout is not of size 0.
+    // SAFETY: the size of the layout is not 0.
     let memory = unsafe { alloc_zeroed(layout) };
     if memory.is_null() {
         return None;
     }
-    // SAFETY: the memory is of the global allocator, with the alignment of `u8` and room for `bytes` bytes,
-    // no more than `isize::MAX` as `Layout` has checked; all of them are initialised, as zeros. Nothing else
-    // refers to it.
+    // SAFETY: the global allocator returned the memory, with the alignment of `u8` and room for `bytes` bytes. `Layout`
+    // has checked that `bytes` is at most `isize::MAX`. All bytes are initialized with zeros. No other reference to the
+    // memory exists.
     Some(unsafe { Vec::from_raw_parts(memory, bytes, bytes) })
 }
 
@@ -401,7 +407,7 @@ mod tests {
 
     #[test]
     fn what_no_memory_holds_is_none_and_no_abort() {
-        // A process of 32 bits may get 2 GiB in one piece, which is `isize::MAX` bytes.
+        // On a 32-bit system, 2 GiB may be allocated in one piece, and `isize::MAX` is 2 GiB.
         let too_many = match usize::BITS {
             64 => [1 << (usize::BITS - 4), isize::MAX as usize, usize::MAX],
             _ => [usize::MAX; 3],

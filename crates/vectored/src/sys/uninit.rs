@@ -1,15 +1,15 @@
-//! A buffer of uninitialised memory that reads fill from its start.
+//! A buffer of uninitialized memory that reads fill from its start.
 //!
 //! # Safety
 //!
-//! `unsafe` for one cast of the filled part, which is initialised.
+//! The module uses `unsafe` to cast the filled part, which is initialized.
 #![allow(unsafe_code)]
 
 use std::io;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-/// Invariant: the first `filled` bytes of `buf` are initialised.
+/// Invariant: the first `filled` bytes of `buf` are initialized.
 pub(crate) struct Filling<'b> {
     buf: &'b mut [MaybeUninit<u8>],
     filled: usize,
@@ -20,8 +20,8 @@ impl<'b> Filling<'b> {
         Filling { buf, filled: 0 }
     }
 
-    /// Lets `read` fill up to `most` of the next bytes, and returns the number of filled bytes. `read` gets a slice,
-    /// and returns the initialised part at the start of the slice.
+    /// Calls `read` with up to `most` free bytes, and returns the number of filled bytes. `read` returns the
+    /// initialized part at the start of its argument.
     pub(crate) fn fill(
         &mut self,
         most: usize,
@@ -31,7 +31,7 @@ impl<'b> Filling<'b> {
         let len = free.len().min(most);
         let start = free.as_ptr().addr();
         let initialised = read(&mut free[..len])?;
-        // The bytes of a `&[u8]` are initialised. The assertion shows that they are bytes of the buffer.
+        // The bytes of a `&[u8]` are initialized. The assertion shows that the bytes belong to the buffer.
         assert!(
             initialised.as_ptr().addr() == start && initialised.len() <= len,
             "a read reported other bytes than those it was given"
@@ -43,9 +43,9 @@ impl<'b> Filling<'b> {
 
     pub(crate) fn into_filled(self) -> &'b mut [u8] {
         let filled: *mut [MaybeUninit<u8>] = ptr::from_mut(&mut self.buf[..self.filled]);
-        // SAFETY: the pointer is made from a `&'b mut` slice, which `self` owned and which is not
-        // used again, so the new reference is the only one for `'b`. `MaybeUninit<u8>` has the
-        // layout of `u8`, and by the invariant all of these bytes are initialised.
+        // SAFETY: the pointer comes from a `&'b mut` slice that `self` owned and that is not used again. So the new
+        // reference is the only reference for `'b`. `MaybeUninit<u8>` has the layout of `u8`. By the invariant, all
+        // bytes are initialized.
         unsafe { &mut *(filled as *mut [u8]) }
     }
 }

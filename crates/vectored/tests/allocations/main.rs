@@ -1,7 +1,7 @@
-//! A queue in a steady state allocates nothing, whatever writes it. The test is a separate program, since its allocator
+//! Tests that a queue in a steady state allocates no memory. The test is a separate program, because its allocator
 //! counts.
 //!
-//! The test is for Unix alone: on Windows, a list for a handle is joined in memory that is allocated for the call.
+//! The test is only for Unix: on Windows, each write of a list to a handle allocates memory for a copy.
 #![cfg(unix)]
 
 mod sys;
@@ -13,7 +13,7 @@ use vectored::SegmentQueue;
 
 use crate::sys::allocations;
 
-/// Messages of one turn: fewer bytes than a pipe or socket holds, so that one thread can write and read them.
+/// The number of messages of a turn. A pipe or socket holds a whole turn, so one thread can write and read the turn.
 const MESSAGES: usize = 5;
 const BODY_BYTES: usize = 5_000;
 const TURN_BYTES: usize = MESSAGES * (HEAD.len() + BODY_BYTES);
@@ -27,7 +27,7 @@ fn put_messages(queue: &mut SegmentQueue, body: &Arc<[u8]>) {
     }
 }
 
-/// Runs the turn until its memory is there, then counts.
+/// The first turns allocate the memory. Only the later turns are counted.
 fn expect_no_allocations(mut turn: impl FnMut()) {
     (0..10).for_each(|_| turn());
     let before = allocations();
@@ -68,7 +68,7 @@ mod tokio_forms {
 
     use super::*;
 
-    /// A writer that does not gather.
+    /// This writer does not gather.
     struct Plain(UnixStream);
 
     impl AsyncWrite for Plain {

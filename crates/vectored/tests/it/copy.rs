@@ -1,4 +1,4 @@
-//! Copies between real descriptors: the bytes that arrive, the counts, and the bytes that are left in the input.
+//! Tests of copies between real descriptors: the arrived bytes, the counts, and the bytes that stay in the input.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -40,7 +40,7 @@ fn tcp() -> (TcpStream, TcpStream) {
     (one, listener.accept().unwrap().0)
 }
 
-/// A descriptor that delivers these bytes. A thread writes the bytes of a stream.
+/// Opens a descriptor with this content. A thread writes the bytes of a stream.
 fn input(kind: &str, content: &[u8]) -> OwnedFd {
     let (fd, mut feeder): (OwnedFd, Box<dyn Write + Send>) = match kind {
         "file" => return file("copy-input", content).1.into(),
@@ -59,7 +59,7 @@ fn input(kind: &str, content: &[u8]) -> OwnedFd {
     };
     let content = content.to_vec();
     thread::spawn(move || {
-        // The copy may end before it has taken all.
+        // The copy may end before it has read all bytes.
         content
             .chunks(7777)
             .all(|piece| feeder.write_all(piece).is_ok())
@@ -67,7 +67,7 @@ fn input(kind: &str, content: &[u8]) -> OwnedFd {
     fd
 }
 
-/// A descriptor, and what arrives at its other end.
+/// The bytes that arrive at the other end of an output.
 enum Arrival {
     In(TemporaryFile),
     By(JoinHandle<Vec<u8>>),
@@ -136,7 +136,7 @@ fn every_technique_delivers_between_all_pairs_what_it_counts() {
                             assert!(arrived == content, "{what}");
                             whole += 1;
                         }
-                        // A named technique may be refused: it has then taken no byte.
+                        // A named technique may be refused. The technique has then read no byte.
                         Err(error) => {
                             assert!(technique.is_some(), "{what}: {error}");
                             assert_ne!(technique, Some(Technique::ReadWrite), "{what}: {error}");
@@ -150,14 +150,14 @@ fn every_technique_delivers_between_all_pairs_what_it_counts() {
             }
         }
     }
-    // 20 pairs, 4 sizes: by reading and writing, and as the library chooses.
+    // At least 20 pairs of descriptors have 4 sizes and 2 choices of a technique: `ReadWrite` and the library's choice.
     assert!(whole >= 160, "{whole}");
 }
 
 #[test]
 fn a_copy_between_files_goes_by_the_mebibyte() {
     let content = content(3 << 20);
-    // One call for each MiB of the pipe, if the file system does not copy files by itself.
+    // If the file system does not copy files itself, each call copies 1 MiB, the size of the pipe.
     let (source, (sink, _)) = (File::from(input("file", &content)), output("file"));
     let copied = Options::new().copy(&source, &sink).unwrap();
     assert_eq!(copied.bytes, 3 << 20);
@@ -202,7 +202,7 @@ fn a_copy_that_may_alias_splices_a_long_file_into_a_pipe() {
         (copied.bytes, copied.technique),
         (1_000_003, Technique::Splice)
     );
-    // Nobody reads, and the output does not wait.
+    // No reader takes bytes, and the output is non-blocking.
     let mut source = File::from(input("file", &content));
     let (reader, sink) = io::pipe().unwrap();
     set_nonblocking(&sink);
@@ -237,7 +237,7 @@ fn a_copy_of_a_file_to_itself_that_would_never_end_is_refused() {
         ahead.seek(SeekFrom::Start(1)).unwrap();
         refused(&source, &ahead);
     }
-    // Onto the same place, and to a place before.
+    // The copy goes to the same place, and then to an earlier place.
     let mut to = File::options().write(true).open(&path.0).unwrap();
     assert_eq!(copy(&source, &to).unwrap(), 4);
     source.seek(SeekFrom::Start(1)).unwrap();
@@ -251,7 +251,7 @@ fn a_copy_of_a_file_to_itself_that_would_never_end_is_refused() {
     );
 }
 
-/// Only the input waits, or only the output: the copy waits for that end.
+/// Either only the input blocks, or only the output blocks. The copy waits for that end.
 #[test]
 fn an_end_that_waits_is_waited_for_though_the_other_does_not() {
     let (from, mut feeder) = io::pipe().unwrap();
@@ -294,7 +294,7 @@ fn an_error_has_what_was_read_and_the_input_has_the_rest() {
         source.read_to_end(&mut rest).unwrap();
         assert!(rest == all, "{from}");
     }
-    // The wrong ends of pipes.
+    // These are the wrong ends of pipes.
     let (reader, writer) = io::pipe().unwrap();
     for to in ["file", "pipe", "tcp"] {
         assert_eq!(
@@ -324,7 +324,7 @@ fn a_connection_that_its_peer_has_reset_has_no_end() {
     for to in ["file", "pipe", "tcp"] {
         let (source, mut peer) = UnixStream::pair().unwrap();
         peer.write_all(b"part").unwrap();
-        // The peer closes with bytes that it has not read.
+        // The peer closes with unread bytes, which resets the connection.
         (&source).write_all(b"request").unwrap();
         drop(peer);
         let (sink, arrival) = output(to);

@@ -1,4 +1,4 @@
-//! Files that are open with `O_DIRECT`.
+//! Tests of files that are open with `O_DIRECT`.
 #![cfg(target_os = "linux")]
 
 use std::fs::{self, File};
@@ -24,7 +24,7 @@ fn open(path: &TemporaryFile) -> std::io::Result<File> {
     options.open(&path.0)
 }
 
-/// The alignment of a file. qemu 7.2 says that `STATX_DIOALIGN` was answered, and leaves its fields 0.
+/// Returns the alignment of a file. qemu 7.2 reports `STATX_DIOALIGN` with fields of 0.
 fn alignment_of(file: &File) -> DirectAlignment {
     match DirectAlignment::of(file) {
         Err(error) if error.kind() == ErrorKind::Unsupported && emulator().is_some() => {
@@ -41,7 +41,7 @@ fn a_file_that_reports_no_alignment_gets_the_conservative_one() {
     assert_eq!(alignment, DirectAlignment::CONSERVATIVE);
 }
 
-/// A file that is open with `O_DIRECT` and its alignment; records a skip and returns `None` if there is none here.
+/// Opens a file with `O_DIRECT`. Reports a skip and returns `None` if direct I/O is not available.
 fn direct_file(test: &str, path: &TemporaryFile) -> Option<(File, DirectAlignment)> {
     match open(path) {
         Ok(file) => {
@@ -59,7 +59,7 @@ fn direct_file(test: &str, path: &TemporaryFile) -> Option<(File, DirectAlignmen
     }
 }
 
-/// Aligned blocks of `counts` times the file's offset alignment, each in a separate allocation.
+/// Makes aligned buffers. A length is a count times the offset alignment of the file.
 fn blocks(alignment: DirectAlignment, counts: &[usize]) -> Vec<AlignedBuffer> {
     let mut bytes = (1..=251).cycle();
     let block = |&count: &usize| {
@@ -82,7 +82,6 @@ fn concat(blocks: &[AlignedBuffer]) -> Vec<u8> {
         .collect()
 }
 
-/// A model that has segments of up to `bytes` copied.
 fn copying_up_to(bytes: u32) -> CostModel {
     CostModel::default().with(|costs| costs.copy_thresholds = CopyThresholds::everywhere(bytes))
 }

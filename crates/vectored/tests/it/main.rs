@@ -1,4 +1,4 @@
-//! The behaviour of the public interface, on real descriptors.
+//! Tests of the public interface on real descriptors.
 
 #![allow(
     clippy::incompatible_msrv,

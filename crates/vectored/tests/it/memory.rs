@@ -1,4 +1,4 @@
-//! Models with more staging than there is memory.
+//! A test of a model whose staging buffer cannot be allocated.
 
 use std::fs::File;
 use std::io::{IoSliceMut, Seek};
@@ -9,10 +9,10 @@ use vectored::{CostModel, Gather, Scatter, SegmentCursor};
 
 use crate::support::{TemporaryFile, emulator, list, payload};
 
-/// Set in the environment of the process with little memory.
+/// This variable is set in the process with little memory.
 const CHILD: &str = "VECTORED_LITTLE_MEMORY";
 
-/// Runs in a separate process that is limited to 500 MB, so that the staging buffer cannot be allocated.
+/// The test runs in a separate process with a limit of 500 MB, so that the staging buffer cannot be allocated.
 #[test]
 fn a_model_with_more_staging_than_there_is_memory_copies_nothing() {
     const NAME: &str = "memory::a_model_with_more_staging_than_there_is_memory_copies_nothing";

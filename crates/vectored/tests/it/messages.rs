@@ -1,4 +1,4 @@
-//! Sockets that keep messages apart.
+//! Tests of sockets that keep messages apart.
 
 use std::fs::File;
 use std::io::{ErrorKind, IoSliceMut};
@@ -13,7 +13,7 @@ fn pair(kind: SocketType) -> (OwnedFd, OwnedFd) {
     rustix::net::socketpair(AddressFamily::UNIX, kind, SocketFlags::empty(), None).unwrap()
 }
 
-/// The next message, or `None` if there is none.
+/// Returns the next message, or `None` if no message has arrived.
 fn receive(fd: impl AsFd) -> Option<Vec<u8>> {
     let mut message = vec![0; 100_000];
     let (bytes, _) = rustix::net::recv(fd, &mut message[..], RecvFlags::DONTWAIT).ok()?;
@@ -21,10 +21,10 @@ fn receive(fd: impl AsFd) -> Option<Vec<u8>> {
     Some(message)
 }
 
-/// Splitting a list or skipping an empty one would change the messages.
+/// Splitting a list or skipping an empty list would change the messages.
 #[test]
 fn a_list_is_one_message_or_is_refused_before_any_byte() {
-    // The segments are too large for a `Gather` to copy them together.
+    // The segments are too long for a `Gather` to copy them together.
     let too_many = vec![1000; vectored::limits::iov_max() + 1];
     let too_many_bytes = vec![10; 100_000];
     for kind in [SocketType::DGRAM, SocketType::SEQPACKET] {
@@ -53,7 +53,7 @@ fn a_list_is_one_message_or_is_refused_before_any_byte() {
     }
 }
 
-/// A list without bytes takes no message, and is not refused.
+/// A list without bytes reads no message, and is not refused.
 #[test]
 fn a_list_without_bytes_reads_no_message() {
     let (sender, receiver) = pair(SocketType::DGRAM);
@@ -62,14 +62,14 @@ fn a_list_without_bytes_reads_no_message() {
     assert_eq!(read_exact(&receiver, &mut empty).unwrap(), 0);
     let read = Scatter::default().read_exact(&receiver, &mut empty);
     assert_eq!(read.unwrap(), 0);
-    // A message is not taken in parts.
+    // A message is not read in parts.
     let mut byte = [0];
     let error = read_exact(&receiver, &mut [IoSliceMut::new(&mut byte)]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
     assert_eq!(receive(&receiver).as_deref(), Some(&b"message"[..]));
 }
 
-/// No call is made. The check for message sockets is also left out: it would refuse a list after a part was sent.
+/// No call is made. The check for message sockets is not made either, because it would refuse the rest of a list.
 #[test]
 fn a_finished_cursor_moves_nothing_and_is_a_success_on_any_descriptor() {
     let (datagrams, _peer) = pair(SocketType::DGRAM);

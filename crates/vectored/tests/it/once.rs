@@ -1,4 +1,4 @@
-//! Records and messages: `write_once` makes one system call or none.
+//! Tests of `write_once`, which makes one system call or no call.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, IoSlice, Read};
@@ -10,7 +10,6 @@ use crate::support::{TemporaryFile, list, payload, set_nonblocking};
 
 const PIPE_BUF: usize = libc::PIPE_BUF;
 
-/// A record is never split over several calls.
 #[test]
 fn a_record_that_does_not_fit_one_call_is_refused_before_any_byte() {
     let path = TemporaryFile::new("once-refused");
@@ -26,14 +25,14 @@ fn a_record_that_does_not_fit_one_call_is_refused_before_any_byte() {
     assert_eq!(error.transferred(), 0);
     assert!(error.to_string().contains("IOV_MAX"), "{error}");
 
-    // 2 GiB in 512 segments.
+    // 512 segments of 4 MiB have 2 GiB.
     let chunk = vec![0; 4 << 20];
     let error = write_once(&file, &vec![IoSlice::new(&chunk); 512]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
     assert!(error.to_string().contains("MAX_CALL_BYTES"), "{error}");
     assert_eq!(fs::metadata(&path.0).unwrap().len(), 0);
 
-    // The largest list that fits is written, and empty segments do not count.
+    // The largest list that fits is written. Empty segments do not count.
     let mut sizes = vec![0; 3000];
     sizes.extend(vec![2; max]);
     sizes.push(0);
@@ -42,7 +41,7 @@ fn a_record_that_does_not_fit_one_call_is_refused_before_any_byte() {
     assert_eq!(fs::read(&path.0).unwrap(), data.concat());
 }
 
-/// On a pipe, a longer call may be interleaved with other writers' calls (pipe(7)).
+/// On a pipe, a longer call may be mixed with the calls of other writers (pipe(7)).
 #[test]
 fn a_record_longer_than_pipe_buf_is_refused_on_a_pipe_and_on_nothing_else() {
     let (mut reader, writer) = io::pipe().unwrap();
@@ -77,7 +76,7 @@ fn a_list_is_one_message() {
     let bytes = receiver.recv(&mut message).unwrap();
     assert_eq!(message[..bytes], data.concat());
 
-    // A list without bytes sends nothing.
+    // A list without bytes sends no message.
     receiver.set_nonblocking(true).unwrap();
     assert_eq!(write_once(&sender, &list(&payload(&[0, 0]))).unwrap(), 0);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Offsets that cannot be.
+//! Tests of offsets that no file has.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read};
@@ -16,7 +16,7 @@ const WRITERS: [WriteAt; 2] = [
     |fd, segments, offset| Gather::default().write_all_at(fd, segments, offset),
 ];
 
-/// The largest offset of a file is `i64::MAX`, and a pipe has none.
+/// The largest offset of a file is `i64::MAX`. A pipe has no offset.
 #[test]
 fn places_that_cannot_be_are_refused_before_any_byte() {
     let path = TemporaryFile::new("past");

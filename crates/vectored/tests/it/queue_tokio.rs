@@ -1,5 +1,5 @@
-//! The flush at the end of `drain_to`. Real streams, and operations that are dropped half-way:
-//! `vectored-conformance/src/queue/soak.rs`.
+//! Tests of the flush at the end of `drain_to`. `vectored-conformance/src/queue/soak.rs` tests real streams and
+//! cancelled operations.
 
 use tokio::io::AsyncReadExt;
 use vectored::SegmentQueue;

@@ -1,4 +1,4 @@
-//! Payloads, and functions that write a whole list, under one type.
+//! Payloads, and functions that write a whole list.
 
 use std::fs;
 use std::io::IoSlice;
@@ -12,8 +12,8 @@ use vectored::bindings::BorrowedDescriptor;
 use vectored::files::write_all_at;
 use vectored::{CostModel, Gather, TransferError, write_all};
 
-/// Buffers of these sizes. Their bytes run from 1 to 251, so they differ from a zeroed file and from themselves
-/// shifted by up to 250 bytes.
+/// Makes buffers of these sizes. The bytes count from 1 to 251 again and again. So the bytes differ from a file of
+/// zeros, and from themselves after a shift of up to 250 bytes.
 pub fn payload(sizes: &[usize]) -> Vec<Vec<u8>> {
     let mut bytes = (1..=251u8).cycle();
     sizes
@@ -29,7 +29,7 @@ pub fn list(data: &[Vec<u8>]) -> Vec<IoSlice<'_>> {
 type WriteAll =
     Box<dyn FnMut(BorrowedDescriptor<'_>, &[IoSlice<'_>]) -> Result<u64, TransferError>>;
 
-/// Functions that write a whole list, by name. The conformance suite has all of them.
+/// Returns functions that write a whole list, with their names. The conformance suite tests all such functions.
 pub fn writers() -> Vec<(&'static str, WriteAll)> {
     let mut gather = Gather::default();
     let mut referencing =
@@ -50,7 +50,7 @@ pub fn writers() -> Vec<(&'static str, WriteAll)> {
     ]
 }
 
-/// Records that a test cannot run here, so that it does not pass silently.
+/// Reports that a test cannot run here, so that the test does not pass silently.
 #[cfg(any(target_os = "linux", windows))]
 pub fn skip(test: &str, reason: &str) {
     eprintln!("skipped: {test}: {reason}");
@@ -60,14 +60,14 @@ pub fn skip(test: &str, reason: &str) {
     }
 }
 
-/// The emulator that runs this program, if the variable `VECTORED_RUNNER` names one: qemu-user passes calls on to the
-/// kernel, but not always all of their data.
+/// Returns the emulator that runs this program, if the variable `VECTORED_RUNNER` names an emulator. qemu-user passes
+/// calls to the kernel, but not always with all of their data.
 #[cfg(target_os = "linux")]
 pub fn emulator() -> Option<String> {
     std::env::var("VECTORED_RUNNER").ok()
 }
 
-/// `writers`, and the functions that write at an offset, here 0: for files and devices.
+/// Returns `writers` and the functions that write at an offset, with offset 0. Only for files and devices.
 pub fn file_writers() -> Vec<(&'static str, WriteAll)> {
     let mut gather = Gather::default();
     let mut all = writers();
@@ -82,14 +82,14 @@ pub fn file_writers() -> Vec<(&'static str, WriteAll)> {
     all
 }
 
-/// Sizes below and above every threshold of the default model, and empty segments.
+/// Returns sizes below and above every threshold of the default model, and zeros.
 #[cfg(windows)]
 pub fn mixed_sizes(count: usize) -> Vec<usize> {
     let sizes = [7, 0, 100, 4096, 12, 13, 14, 0, 0, 900, 1, 2000, 300, 600, 5];
     (0..count).map(|i| sizes[i * i % sizes.len()]).collect()
 }
 
-/// A path whose file is removed when the test ends, even by a panic.
+/// The file at this path is removed when the test ends, even after a panic.
 pub struct TemporaryFile(pub PathBuf);
 
 impl TemporaryFile {

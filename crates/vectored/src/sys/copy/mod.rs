@@ -1,16 +1,17 @@
-//! Copies runs of short segments into one buffer, by registers.
+//! Copies runs of short segments into one buffer by registers.
 //!
-//! The instructions are chosen once for a list and not once for a segment: each choice has its own loop over the
-//! segments. A segment of up to 128 or 256 bytes is covered by moves of fixed size that overlap in its middle, without a
-//! loop and without a call. `memcpy` copies longer segments. No move reaches beyond either end of a segment.
+//! The instructions are chosen once for a list: each choice has its own loop over the segments. Moves of fixed size
+//! copy a segment of up to 128 or 256 bytes without a loop and without a call. The moves overlap in the middle of the
+//! segment. `memcpy` copies longer segments. No move accesses a byte before or after a segment.
 //!
-//! The table of overlapping moves stands here twice: in [`copy_bytes`], and as assembly in `x86_64.rs`. The assembly is
-//! for Unix, where an `IoSlice` is an `iovec`: Windows' `WSABUF` has its fields in another order.
+//! [`copy_bytes`] and the assembly in `x86_64.rs` have the same table of moves. The assembly is only for Unix, because
+//! `WSABUF` of Windows has a different order of fields than `iovec`.
 //!
 //! # Safety
 //!
-//! `unsafe` for moves between raw pointers, within two slices of the same length, and for instructions that only some
-//! processors have: a [`Copier`] with such instructions is made only where they were detected.
+//! The module uses `unsafe` for moves between raw pointers, within two slices of the same length. The module also uses
+//! `unsafe` for instructions that only some processors have. A [`Copier`] with these instructions is made only if the
+//! processor has the instructions.
 
 #![allow(unsafe_code)]
 
@@ -29,27 +30,27 @@ use self::sizes::MAX_BY_16;
 #[cfg(all(unix, target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 use self::sizes::MAX_BY_32;
 
-/// Lists of up to this many segments are copied without wide registers.
+/// Lists of up to this number of segments are copied without wide registers.
 ///
-/// For so few segments, wide registers cost more than they gain: the processor must be asked whether it has them, and
-/// `memcpy` is outside the loop over short segments.
+/// For a shorter list, wide registers cost more time than they save: the code must check the processor, and calls
+/// `memcpy` outside the loop over short segments.
 pub(crate) const MAX_FEW_SEGMENTS: usize = 16;
 
-/// The instructions that copy short segments, and proof that this processor has them.
+/// The instructions that copy short segments. A `Copier` proves that this processor has the instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Copier {
-    /// Registers of 32 bytes (AVX-512) for segments of more than 32 bytes.
+    /// Whether registers of 32 bytes (AVX-512) copy segments of more than 32 bytes.
     ///
-    /// In lists of 24 to 256 segments of 40 to 250 bytes, these registers save 2.3 % of the time of a write to a pipe,
-    /// 1.5 % to a Unix socket, 0.6 % over TCP, 1.3 % to ext4 and 2.1 % to tmpfs (geometric means, Zen 4).
+    /// In lists of 24 to 256 segments of 40 to 250 bytes, these registers save time in a write: 2.3 % to a pipe, 1.5 %
+    /// to a Unix socket, 0.6 % over TCP, 1.3 % to ext4, 2.1 % to tmpfs (geometric means, Zen 4).
     is_wide: bool,
 }
 
 impl Copier {
-    /// The instructions of every processor of the architecture: SSE2 on x86-64, NEON on 64-bit ARM.
+    /// The instructions that every processor of the architecture has: SSE2 on x86-64, NEON on 64-bit ARM.
     pub(crate) const BASELINE: Copier = Copier { is_wide: false };
 
-    /// The fastest copier for `segments`.
+    /// Returns the fastest copier for `segments`.
     #[inline]
     pub(crate) fn for_list(segments: &[IoSlice<'_>]) -> Copier {
         match segments.len() {
@@ -58,7 +59,7 @@ impl Copier {
         }
     }
 
-    /// The copier with the widest registers. After the first call, this costs a load and a branch.
+    /// Returns the copier with the widest registers. After the first call, this function costs a load and a branch.
     #[inline]
     pub(crate) fn widest() -> Copier {
         #[cfg(all(unix, target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
@@ -68,7 +69,7 @@ impl Copier {
         Copier::BASELINE
     }
 
-    /// Every copier that this processor has, for tests and measurements.
+    /// Returns every copier of this processor, for tests and measurements.
     #[cfg_attr(not(test), allow(dead_code))]
     pub(crate) fn all() -> Vec<Copier> {
         let mut all = vec![Copier::BASELINE];
@@ -88,10 +89,11 @@ impl Copier {
     }
 }
 
-/// Copies `segments` one after the other to the start of `to`. Stops before a segment that has more than `most_bytes` or
-/// does not fit.
+/// Copies `segments` to the start of `to` without gaps. Stops before a segment that has more than `most_bytes` or does
+/// not fit.
 ///
-/// Returns the number of copied segments and the number of their bytes, which are the initialised bytes at the start of `to`.
+/// Returns the number of copied segments and the number of their bytes. This number of bytes at the start of `to` is
+/// initialized.
 #[inline(always)]
 pub(crate) fn copy_run(
     copier: Copier,
@@ -101,7 +103,8 @@ pub(crate) fn copy_run(
 ) -> (usize, usize) {
     #[cfg(all(unix, target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
     return if copier.is_wide {
-        // SAFETY: `Copier::widest`, which alone makes such a `Copier`, has detected the instructions on this processor.
+        // SAFETY: only `Copier::widest` makes a wide `Copier`, and `Copier::widest` has detected the instructions on
+        // this processor.
         copy_stretches(segments, most_bytes, to, MAX_BY_32, |rest, free| unsafe {
             x86_64::copy_short_run_avx512(rest, most_bytes, free)
         })
@@ -118,10 +121,10 @@ pub(crate) fn copy_run(
     }
 }
 
-/// A [`copy_run`] that also ends before a segment of more than 128 bytes, and where fewer than 128 bytes are free.
+/// Like [`copy_run`], but stops before a segment of more than 128 bytes, or if fewer than 128 bytes are free.
 ///
-/// It copies by the moves of every processor, and without a call: the registers that hold a variable across a call
-/// would be saved and restored for each list.
+/// The function uses the moves of every processor and makes no call. With a call, each list would have to save and
+/// restore registers.
 #[inline(always)]
 pub(crate) fn copy_short_run(
     segments: &[IoSlice<'_>],
@@ -135,7 +138,7 @@ pub(crate) fn copy_short_run(
     {
         let most_bytes = most_bytes.min(MAX_BY_16);
         let accepts = |len, free| len <= most_bytes && free >= MAX_BY_16;
-        // SAFETY: `copy_bytes` copies as `copy_while` demands.
+        // SAFETY: `copy_bytes` meets the contract of `copy_while`.
         unsafe { copy_while(segments, to, accepts, copy_bytes) }
     }
 }
@@ -148,15 +151,14 @@ fn copy_run_baseline(
     to: &mut [MaybeUninit<u8>],
 ) -> (usize, usize) {
     let accepts = |len, _| len <= most_bytes;
-    // SAFETY: `copy_bytes` copies as `copy_while` demands.
+    // SAFETY: `copy_bytes` meets the contract of `copy_while`.
     unsafe { copy_while(segments, to, accepts, copy_bytes) }
 }
 
-/// Copies stretches of short segments by `copy_short_run`, and the longer segments between them by [`copy_while`].
+/// Copies short segments by `copy_short_run`, and the longer segments between them by [`copy_while`].
 ///
 /// A segment is short if it has up to `short_bytes` bytes and at least `short_bytes` bytes are free. Longer segments
-/// are copied out of line: where wide registers are in use, each call of another function costs as much as to copy a
-/// segment.
+/// are copied out of line. If wide registers are in use, each call of a function costs the time of copying a segment.
 #[cfg(all(unix, target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 #[inline(always)]
 fn copy_stretches(
@@ -199,14 +201,14 @@ fn copy_long_run(
     short_bytes: usize,
 ) -> (usize, usize) {
     let accepts = |len, free| len <= most_bytes && !is_short(len, free, short_bytes);
-    // SAFETY: `copy_bytes` copies as `copy_while` demands.
+    // SAFETY: `copy_bytes` meets the contract of `copy_while`.
     unsafe { copy_while(segments, to, accepts, copy_bytes) }
 }
 
-/// A [`copy_run`] by `memcpy` for each segment: for a few segments that are not short.
+/// Like [`copy_run`], but calls `memcpy` for each segment. For a few segments that are not short.
 ///
-/// With [`copy_run`], through two functions, a write of 2 to 16 segments of 200 to 1000 bytes to a pipe and to tmpfs took
-/// 2 to 3 % longer (Zen 4).
+/// [`copy_run`] goes through two functions. A write of 2 to 16 segments of 200 to 1000 bytes to a pipe or to tmpfs then
+/// took 2 to 3 % longer (Zen 4).
 #[inline(always)]
 pub(crate) fn copy_by_memcpy(
     segments: &[IoSlice<'_>],
@@ -214,17 +216,19 @@ pub(crate) fn copy_by_memcpy(
     to: &mut [MaybeUninit<u8>],
 ) -> (usize, usize) {
     let accepts = |len, _| len <= most_bytes;
-    // SAFETY: `copy_nonoverlapping` copies as `copy_while` demands.
+    // SAFETY: `copy_nonoverlapping` meets the contract of `copy_while`.
     unsafe { copy_while(segments, to, accepts, ptr::copy_nonoverlapping) }
 }
 
-/// Copies segments by `copy` to the start of `to`. Stops at a segment that does not fit, or for whose length and the
-/// number of free bytes `accepts` returns false. Returns what [`copy_run`] returns.
+/// Copies segments by `copy` to the start of `to`. The result is the result of [`copy_run`].
+///
+/// The copy stops before a segment that does not fit, or if `accepts` returns false. The arguments of `accepts` are the
+/// length of the segment and the number of free bytes.
 ///
 /// # Safety
 ///
-/// `copy(from, to, len)` copies `len` bytes, if `len` bytes can be read at `from` and written at `to` and the two
-/// ranges do not overlap.
+/// `copy(from, to, len)` must copy `len` bytes if `len` bytes at `from` are readable, `len` bytes at `to` are writable,
+/// and the two ranges do not overlap.
 #[inline(always)]
 unsafe fn copy_while(
     segments: &[IoSlice<'_>],
@@ -235,15 +239,15 @@ unsafe fn copy_while(
     let whole = to.len();
     let end = to.as_mut_ptr_range().end.cast::<u8>();
     let mut free = whole;
-    // Few variables, so that registers hold them across a call of `memcpy`.
+    // The variables are few, so that registers hold them across a call of `memcpy`.
     let mut rest = segments.iter();
     while let Some(segment) = rest.as_slice().first() {
         let len = segment.byte_len();
         if len > free || !accepts(len, free) {
             break;
         }
-        // SAFETY: the last `free` bytes of `to`, at least `len`, may be written. `to` is borrowed exclusively, so the
-        // segment is no part of it.
+        // SAFETY: the last `free` bytes of `to` are writable, and `len` is at most `free`. `to` is borrowed
+        // exclusively, so the segment does not overlap `to`.
         unsafe { copy(segment.start(), end.wrapping_sub(free), len) };
         free -= len;
         rest.next();
@@ -251,35 +255,36 @@ unsafe fn copy_while(
     (segments.len() - rest.len(), whole - free)
 }
 
-/// Copies `from` to `to`, and so initialises `to`.
+/// Copies `from` to `to`, which initializes `to`.
 #[inline(always)]
 pub(crate) fn copy_one(from: &(impl Span + ?Sized), to: &mut [MaybeUninit<u8>]) {
     let len = from.byte_len();
     assert_eq!(len, to.len());
-    // SAFETY: both have this length, and `to` is borrowed exclusively, so they do not overlap.
+    // SAFETY: both have the length `len`. `to` is borrowed exclusively, so the two do not overlap.
     unsafe { copy_bytes(from.start(), to.as_mut_ptr().cast(), len) };
 }
 
-/// Copies `from` to a segment that bytes are read into, like [`copy_one`].
+/// Copies `from` to a segment of a read, like [`copy_one`].
 #[inline(always)]
 pub(crate) fn copy_into(from: &[u8], to: &mut IoSliceMut<'_>) {
     assert_eq!(from.len(), to.byte_len());
-    // SAFETY: as in `copy_one`: the segment borrows its memory exclusively.
+    // SAFETY: both have the same length. The segment borrows its memory exclusively, so the two do not overlap.
     unsafe { copy_bytes(from.as_ptr(), to.start().cast_mut(), from.len()) };
 }
 
 /// Copies `len` bytes: up to 128 by overlapping moves of fixed size, more by `memcpy`.
 ///
-/// Lengths from `N` to `2 N` are covered by two moves of `N` bytes, one at each end, which overlap in the middle. A
-/// call of `memcpy` costs more than two moves. So does a jump table: after a system call the processor does not predict
-/// an indirect jump. So the function is a chain of comparisons and not a `match`.
+/// Two moves of `N` bytes, one at each end, copy a length from `N` to `2 N`. The moves overlap in the middle. A call of
+/// `memcpy` costs more than two moves. A jump table also costs more: the processor does not predict an indirect jump
+/// after a system call. So the function compares lengths one after another and does not use `match`.
 ///
 /// # Safety
 ///
-/// `len` bytes can be read at `from` and written at `to`, and the two ranges do not overlap.
+/// `len` bytes at `from` must be readable, `len` bytes at `to` must be writable, and the two ranges must not overlap.
 #[inline(always)]
 unsafe fn copy_bytes(from: *const u8, to: *mut u8, len: usize) {
-    // SAFETY: the caller's promise. In each arm both ends of `N` bytes lie within the `len >= N` bytes.
+    // SAFETY: the caller keeps the contract. In each arm, `len` is at least `N`, so both ends of `N` bytes are within
+    // the range.
     unsafe {
         if len > MAX_BY_16 {
             ptr::copy_nonoverlapping(from, to, len);
@@ -296,7 +301,7 @@ unsafe fn copy_bytes(from: *const u8, to: *mut u8, len: usize) {
         } else if len >= 4 {
             copy_ends::<4>(from, to, len);
         } else if len > 0 {
-            // The first, the middle and the last byte: these are all of one, two or three bytes.
+            // The first, the middle and the last byte are all bytes of a segment of one, two or three bytes.
             let (middle, last) = (len / 2, len - 1);
             let bytes = [*from, *from.add(middle), *from.add(last)];
             *to = bytes[0];
@@ -310,10 +315,10 @@ unsafe fn copy_bytes(from: *const u8, to: *mut u8, len: usize) {
 ///
 /// # Safety
 ///
-/// The conditions of [`copy_bytes`], and `len >= N`.
+/// The contract of [`copy_bytes`], and `len >= N`.
 #[inline(always)]
 unsafe fn copy_ends<const N: usize>(from: *const u8, to: *mut u8, len: usize) {
-    // SAFETY: the caller's promise. The compiler knows the size, so these are moves.
+    // SAFETY: the caller keeps the contract. The compiler knows the size `N`, so it emits moves.
     unsafe {
         ptr::copy_nonoverlapping(from, to, N);
         ptr::copy_nonoverlapping(from.add(len - N), to.add(len - N), N);

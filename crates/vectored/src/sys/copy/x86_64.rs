@@ -1,10 +1,10 @@
-//! The loop that copies a run of short segments, for x86-64, in assembly.
+//! The loop that copies a run of short segments, in assembly for x86-64.
 //!
 //! # What it does
 //!
-//! Each segment is an address and a length (`struct iovec`, 16 bytes). The loop reads one such pair, copies the bytes
-//! of the segment to `place`, moves `place` on by the length, and goes to the next. In the pseudo-code, `limit` is the
-//! length of the longest segment to copy, and `last` is the highest place at which the longest segment still fits:
+//! Each segment is an address and a length (`struct iovec`, 16 bytes). The loop reads an address and a length, copies
+//! the bytes of the segment to `place`, and adds the length to `place`. In the pseudo-code, `limit` is the length of
+//! the longest segment to copy. `last` is the highest place at which the longest segment fits:
 //!
 //! ```text
 //! loop:                                      label 20
@@ -18,17 +18,17 @@
 //! stop:                                      label 99
 //! ```
 //!
-//! The loop stops where the longest segment would not fit, even if the next segment would fit. So one comparison keeps
-//! all moves of a segment within the memory. The caller then copies the rest: segments above `limit`, and the last
-//! segments before the end of the memory.
+//! The loop stops if the longest segment would not fit, even if the next segment is shorter. So a single comparison
+//! keeps all moves of a segment within the memory. The caller copies the segments above `limit`, and the last segments
+//! before the end of the memory.
 //!
 //! # How the bytes are copied
 //!
-//! A length from `N` to `2 N` is covered by two moves of `N` bytes: the first `N` and the last `N`. They overlap in the
-//! middle, where both write the same bytes. So a segment takes no loop, nothing beyond its ends is read or written, and
-//! the length decides only which moves are made. All loads of a segment come before its stores.
+//! Two moves of `N` bytes copy a length from `N` to `2 N`: the first `N` bytes and the last `N` bytes. The moves
+//! overlap in the middle, where both write the same bytes. So a segment needs no loop, and no byte before or after the
+//! segment is accessed. The length decides only which moves are made. All loads of a segment come before its stores.
 //!
-//! A label is named by its lengths: `16:` is reached by lengths *below* 16, `33:` by lengths *from* 33 on.
+//! The name of a label is a length. Lengths *below* 16 jump to `16:`. Lengths *from* 33 on jump to `33:`.
 //!
 //! | length | label | moves, SSE2 | moves, AVX-512 |
 //! |---|---|---|---|
@@ -42,20 +42,22 @@
 //! | 65 to 128 | `65:` | 8 of 16: four at each end | 4 of 32: two at each end |
 //! | 129 to 256 | `65:` | not copied here | 8 of 32: four at each end |
 //!
-//! The comparisons go from the middle outwards: 16 to 32 bytes take two comparisons, 1 byte takes five. Up to 32 bytes
-//! the two variants are the same.
+//! The comparisons begin with the middle lengths: 16 to 32 bytes take two comparisons, 1 byte takes five. Up to 32
+//! bytes, the two variants are equal.
 //!
 //! # Why it is assembly
 //!
-//! The loop is assembly because of where its jumps lie. Intel's processors up to Cascade Lake decode a block of 32 bytes
-//! anew each time if a jump ends in it or lies across its end (erratum SKX102, "jump conditional code"). No compiler
-//! keeps jumps off these places unless asked, and the same loop in Rust took 20 % more or less time from one build to the
-//! next. `.p2align 5` begins a block. Every jump of this loop lies within a block, in the builds that were inspected.
-//! Another build may choose other registers, and so longer instructions.
+//! The loop is assembly because the positions of its jumps affect the speed. Intel's processors up to Cascade Lake
+//! decode a block of 32 bytes again each time if a jump ends at the end of the block or crosses it (erratum SKX102,
+//! "jump conditional code"). A compiler avoids these positions only with an option. The same loop in Rust took 20 %
+//! more or less time from one build to the next.
+//!
+//! `.p2align 5` begins a block. Every jump of this loop is within a block in the inspected builds. Another build may
+//! choose other registers, and so longer instructions.
 //!
 //! # Safety
 //!
-//! `unsafe` for assembly: it reads the segments, and writes to the memory that the caller hands over.
+//! The module uses `unsafe` for assembly, which reads the segments and writes to the memory of the caller.
 
 #![allow(unsafe_code)]
 
@@ -65,10 +67,11 @@ use std::mem::MaybeUninit;
 
 use super::sizes::{MAX_BY_16, MAX_BY_32};
 
-/// The end of each case: goes to the next segment, if there is one and the longest segment would fit.
+/// The end of each case, which goes to the next segment. The loop ends without a next segment, or if the longest
+/// segment would not fit.
 ///
-/// The instructions take up to 29 bytes, and must lie in one block of 32. `aligned` begins a new block, where the moves
-/// before leave too little room in the current block.
+/// The instructions take up to 29 bytes, and must be within one block of 32 bytes. `aligned` begins a new block if the
+/// preceding moves leave too little room in the block.
 macro_rules! next {
     (aligned) => {
         concat!(".p2align 5\n", next!())
@@ -93,9 +96,11 @@ macro_rules! copy_short_run {
     ) => {
         $(#[$about])*
         ///
-        /// Copies segments from the first on. Stops at a segment that is longer than `most_bytes` or than the longest
-        /// segment that this loop copies. Also stops where less than this longest length is free. Returns the number of
-        /// copied segments and the number of their bytes.
+        /// Copies segments from the first segment on. Returns the number of copied segments and the number of their
+        /// bytes.
+        ///
+        /// The loop stops before a segment above `most_bytes` or above the longest length of this loop. The loop also
+        /// stops if fewer free bytes are left than the longest length.
         #[inline(always)]
         pub(super) unsafe fn $name(
             segments: &[IoSlice<'_>],
@@ -108,16 +113,15 @@ macro_rules! copy_short_run {
             let first = segments.as_ptr();
             let start = to.as_mut_ptr().cast::<u8>();
             let (mut next, mut place) = (first, start);
-            // SAFETY: the processor has the instructions, as the caller promises. An `IoSlice` is an address and the
-            // length after it (asserted in `sys/mod.rs`), and `next` is read only below `end`, the end of the list.
-            // Each move reads within the `len` bytes of the segment, and writes within the `len` bytes from `place`
-            // on: at their start or their end, and of no more bytes than `len`. When a segment is begun `place` is no
-            // higher than `last`, after which `most` bytes of `to` lie, and `len` is no more than `most`. `to` is
-            // borrowed exclusively, so it overlaps no segment. The stack is not used.
+            // SAFETY: the caller promises that the processor has the instructions. An `IoSlice` is an address and then
+            // a length (asserted in `sys/entry.rs`). `next` is read only below `end`, the end of the list. Each move
+            // reads within the `len` bytes of the segment, and writes within the `len` bytes from `place` on. At the
+            // start of a segment, `place` is at most `last`, `most` bytes of `to` follow `last`, and `len` is at most
+            // `most`. `to` is borrowed exclusively, so `to` overlaps no segment. The assembly does not use the stack.
             unsafe {
                 asm!(
                     ".p2align 5",
-                    // The next segment: `next` is below `end`, and `place` no higher than `last`.
+                    // The next segment. `next` is below `end`, and `place` is at most `last`.
                     "20:",
                     "mov {len}, qword ptr [{next} + 8]",
                     "cmp {len}, {limit}",
@@ -135,7 +139,7 @@ macro_rules! copy_short_run {
                     "movups xmmword ptr [{place}], xmm0",
                     "movups xmmword ptr [{place} + {len} - 16], xmm1",
                     next!(),
-                    // 8 to 15 bytes, and less.
+                    // 8 to 15 bytes. Shorter segments jump to `8:`.
                     "16:",
                     "cmp {len:e}, 8",
                     "jb 8f",
@@ -144,7 +148,7 @@ macro_rules! copy_short_run {
                     "mov qword ptr [{place}], {a}",
                     "mov qword ptr [{place} + {len} - 8], {b}",
                     next!(aligned),
-                    // 4 to 7 bytes, and less.
+                    // 4 to 7 bytes. Shorter segments jump to `4:`.
                     "8:",
                     "cmp {len:e}, 4",
                     "jb 4f",
@@ -153,7 +157,7 @@ macro_rules! copy_short_run {
                     "mov dword ptr [{place}], {a:e}",
                     "mov dword ptr [{place} + {len} - 4], {b:e}",
                     next!(aligned),
-                    // 2 or 3 bytes, and less.
+                    // 2 or 3 bytes. Shorter segments jump to `2:`.
                     "4:",
                     "cmp {len:e}, 2",
                     "jb 2f",
@@ -162,16 +166,16 @@ macro_rules! copy_short_run {
                     "mov word ptr [{place}], {a:x}",
                     "mov word ptr [{place} + {len} - 2], {b:x}",
                     next!(aligned),
-                    // 1 byte or none.
+                    // 0 or 1 byte.
                     "2:",
                     "test {len:e}, {len:e}",
                     "jz 29f",
                     "movzx {a:e}, byte ptr [{from}]",
                     "mov byte ptr [{place}], {a:l}",
-                    // 1 byte is copied, or there was none.
+                    // The byte is copied, or the segment is empty.
                     "29:",
                     next!(aligned),
-                    // 33 bytes and more.
+                    // 33 bytes or more.
                     $($long,)*
                     "99:",
                     next = inout(reg) next,
@@ -197,11 +201,11 @@ macro_rules! copy_short_run {
 }
 
 copy_short_run! {
-    /// The loop by registers of 16 bytes, which every processor has: up to 128 bytes.
+    /// Copies by registers of 16 bytes, for segments of up to 128 bytes.
     ///
     /// # Safety
     ///
-    /// The processor has SSE2, which is a part of x86-64.
+    /// The processor must have SSE2, which every x86-64 processor has.
     unsafe fn copy_short_run_sse2;
     most: MAX_BY_16;
     long:
@@ -239,15 +243,16 @@ copy_short_run! {
 }
 
 copy_short_run! {
-    /// The loop by registers of 32 bytes for segments of more than 32: up to 256 bytes.
+    /// Copies by registers of 32 bytes, for segments of up to 256 bytes. Segments of up to 32 bytes use registers of 16
+    /// bytes.
     ///
-    /// The loop uses `ymm16` and above, which need AVX-512 but no `vzeroupper`. (`Copier::is_wide` says what the
-    /// registers gain.) From 65 bytes on, the outer 64 bytes at each end are loaded first. From 129 bytes on, the next 64
-    /// bytes at each end are copied after that. All lengths meet again at `66:` for the stores of the outer bytes.
+    /// The loop uses `ymm16` and above, which need AVX-512 but no `vzeroupper`. `Copier::is_wide` has the measured
+    /// savings. From 65 bytes on, the outer 64 bytes at each end are loaded first. From 129 bytes on, the next 64 bytes
+    /// at each end are copied afterwards. All lengths meet again at `66:`, where the outer bytes are stored.
     ///
     /// # Safety
     ///
-    /// The processor has `AVX512VL`.
+    /// The processor must have `AVX512VL`.
     unsafe fn copy_short_run_avx512;
     most: MAX_BY_32;
     long:

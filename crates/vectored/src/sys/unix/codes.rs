@@ -1,11 +1,11 @@
-//! Numbers of errors.
+//! Error numbers.
 
 pub(crate) use libc::{EINTR, EINVAL, ENOSYS, ENOTSUP, EOPNOTSUPP};
 
-/// Errors that only the output gives, for a call with an input and an output.
+/// In a call with an input and an output, only the output causes these errors.
 pub(crate) const OF_OUTPUT: [i32; 4] = [libc::EPIPE, libc::ENOSPC, libc::EFBIG, libc::EDQUOT];
 
-/// The errors with which a kernel or a sandbox refuses a call. A read and a write then replace the call.
+/// A kernel or a sandbox refuses a call with these errors. A read and a write then replace the call.
 pub(crate) const REFUSALS: [i32; 7] = [
     EINVAL,
     ENOSYS,

@@ -1,5 +1,4 @@
-//! The kind and the properties of a descriptor, and whether the descriptor has bytes: fstat(2), fcntl(2),
-//! getsockopt(2), statx(2) and poll(2).
+//! The kind, the properties and the readiness of a descriptor: fstat(2), fcntl(2), getsockopt(2), statx(2) and poll(2).
 
 use std::io;
 
@@ -11,11 +10,11 @@ use rustix::net::{SocketType, sockopt};
 use crate::descriptor::borrowed::BorrowedDescriptor;
 use crate::sys::open_file::{CopyEnd, FileKind, OpenFile};
 
-/// A pipe takes a call of up to this many bytes in one piece.
+/// A pipe keeps the bytes of a call of up to this size together.
 pub(crate) const PIPE_BUF: usize = libc::PIPE_BUF;
 
 impl OpenFile {
-    /// `None` if fstat(2) fails.
+    /// Returns `None` if fstat(2) fails.
     pub(crate) fn describe(fd: BorrowedDescriptor<'_>) -> Option<OpenFile> {
         let stat = rustix::fs::fstat(fd).ok()?;
         #[cfg(target_os = "linux")]
@@ -23,7 +22,7 @@ impl OpenFile {
             let flags = rustix::fs::fcntl_getfl(fd).ok()?;
             flags.contains(rustix::fs::OFlags::DIRECT)
         };
-        // Other systems have no such flag.
+        // Only Linux has `O_DIRECT`.
         #[cfg(not(target_os = "linux"))]
         let is_direct = false;
         Some(OpenFile {
@@ -38,7 +37,7 @@ pub(crate) fn pipe_bytes(fd: BorrowedDescriptor<'_>) -> Option<usize> {
     rustix::pipe::fcntl_getpipe_size(fd).ok()
 }
 
-/// Enlarges a pipe to `bytes`, unless the pipe is larger already. If the kernel refuses, the pipe stays as it is.
+/// Enlarges a pipe to `bytes`, unless the pipe is larger already. If the kernel refuses, the size does not change.
 #[cfg(target_os = "linux")]
 pub(crate) fn enlarge_pipe(fd: BorrowedDescriptor<'_>, bytes: usize) {
     if pipe_bytes(fd).is_some_and(|now| now < bytes) {
@@ -46,16 +45,16 @@ pub(crate) fn enlarge_pipe(fd: BorrowedDescriptor<'_>, bytes: usize) {
     }
 }
 
-/// The size of a pipe, where a program can ask for it.
+/// Returns the size of a pipe. Only Linux reports the size.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn pipe_bytes(_fd: BorrowedDescriptor<'_>) -> Option<usize> {
     None
 }
 
-/// Whether a file is on ext2, ext3, ext4 or tmpfs. These file systems cannot copy files themselves, by sharing blocks or
-/// on a server, so the kernel copies page by page.
+/// Returns whether a file is on ext2, ext3, ext4 or tmpfs. These file systems cannot copy by sharing blocks or on a
+/// server, so the kernel copies page by page.
 #[cfg(target_os = "linux")]
-// The integer's type differs between systems.
+// The type of the integer differs between systems.
 #[allow(clippy::unnecessary_cast)]
 pub(crate) fn is_without_copies(fd: BorrowedDescriptor<'_>) -> bool {
     const EXT4: u32 = 0xef53;
@@ -63,14 +62,14 @@ pub(crate) fn is_without_copies(fd: BorrowedDescriptor<'_>) -> bool {
     rustix::fs::fstatfs(fd).is_ok_and(|found| matches!(found.f_type as u32, EXT4 | TMPFS))
 }
 
-/// Only Linux has `copy_file_range`.
+/// Returns true, because only Linux has `copy_file_range`.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn is_without_copies(_fd: BorrowedDescriptor<'_>) -> bool {
     true
 }
 
 impl CopyEnd {
-    // The integers' types differ between systems.
+    // The types of the integers differ between systems.
     #[allow(clippy::unnecessary_cast)]
     pub(crate) fn describe(fd: BorrowedDescriptor<'_>) -> io::Result<CopyEnd> {
         let stat = rustix::fs::fstat(fd)?;
@@ -88,8 +87,8 @@ impl CopyEnd {
     }
 }
 
-/// Whether a copy of a file of this size to itself writes at a place that it reads later, so that the copy never ends.
-/// The two descriptors have separate positions. GNU `cat` has this rule.
+/// Returns whether a copy of a file of this size to itself would read its own output, so that the copy would never end.
+/// The two descriptors have separate positions. GNU `cat` has the same rule.
 pub(crate) fn is_written_ahead(
     from: BorrowedDescriptor<'_>,
     to: BorrowedDescriptor<'_>,
@@ -100,15 +99,15 @@ pub(crate) fn is_written_ahead(
     Ok(rustix::fs::tell(from)? < written_at)
 }
 
-/// Whether a read of the descriptor may wait for another process.
+/// Returns whether a read of the descriptor may wait for another process.
 pub(crate) fn may_be_silent(fd: BorrowedDescriptor<'_>, kind: FileKind) -> bool {
     let flags = || rustix::fs::fcntl_getfl(fd);
     !matches!(kind, FileKind::Regular | FileKind::Block)
         && flags().is_ok_and(|flags| !flags.contains(OFlags::NONBLOCK))
 }
 
-/// Waits for bytes or the end, for a tenth of a second at most. False if neither came, or if a signal came. An error is
-/// left to the read that follows.
+/// Waits up to a tenth of a second for bytes or the end. Returns false after that time or after a signal. The next read
+/// reports an error.
 pub(crate) fn await_input(fd: BorrowedDescriptor<'_>) -> bool {
     let most = Timespec {
         tv_sec: 0,
@@ -134,8 +133,8 @@ pub(crate) fn is_fifo(fd: BorrowedDescriptor<'_>) -> io::Result<bool> {
     Ok(FileType::from_raw_mode(mode) == FileType::Fifo)
 }
 
-/// The type of a socket that keeps messages apart; `None` for stream sockets, for other descriptors and for invalid
-/// descriptors.
+/// Returns the type of a socket that keeps messages apart. Returns `None` for stream sockets, other descriptors and
+/// invalid descriptors.
 pub(crate) fn message_socket(fd: BorrowedDescriptor<'_>) -> Option<&'static str> {
     match sockopt::socket_type(fd) {
         Ok(SocketType::STREAM) | Err(_) => None,
@@ -147,7 +146,7 @@ pub(crate) fn message_socket(fd: BorrowedDescriptor<'_>) -> Option<&'static str>
     }
 }
 
-/// The alignments of memory and of offsets that direct I/O demands; `None` if they are not reported.
+/// Returns the alignments of memory and offsets for direct I/O, or `None` if the kernel does not report them.
 #[cfg(target_os = "linux")]
 pub(crate) fn direct_alignment(fd: BorrowedDescriptor<'_>) -> io::Result<Option<(u32, u32)>> {
     use rustix::fs::{AtFlags, StatxFlags};
@@ -157,13 +156,12 @@ pub(crate) fn direct_alignment(fd: BorrowedDescriptor<'_>) -> io::Result<Option<
             answer.stx_dio_mem_align,
             answer.stx_dio_offset_align,
         ))),
-        // Linux before 4.11 has no statx.
+        // Linux before 4.11 has no statx(2).
         Ok(_) | Err(Errno::NOSYS) => Ok(None),
         Err(error) => Err(error.into()),
     }
 }
 
-/// The alignments of memory and of offsets that direct I/O demands; `None` if they are not reported.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn direct_alignment(_fd: BorrowedDescriptor<'_>) -> io::Result<Option<(u32, u32)>> {
     Ok(None)

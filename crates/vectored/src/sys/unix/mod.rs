@@ -1,4 +1,4 @@
-//! Unix: `writev(2)` and its like.
+//! The system calls of Unix.
 
 pub(crate) mod codes;
 pub(crate) mod files;

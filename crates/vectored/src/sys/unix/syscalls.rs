@@ -1,24 +1,28 @@
-//! The system calls, each made once: no retry after `EINTR`, no loop after a short call. All `slices` must be within
-//! [`Limits`](crate::limits::Limits): rustix drops entries past `IOV_MAX`, which looks like a short write, and the
-//! kernel cuts or refuses bytes past `MAX_CALL_BYTES`.
+//! The system calls. Each function makes one call, without a retry after `EINTR` or after a short call.
 //!
-//! Segments that adjoin in memory are coalesced into one entry. If the kernel answers `EINVAL` to a coalesced list, the
-//! list is sent again as it was: a driver that takes one value for each segment (eventfd(2)) may refuse two values
-//! joined. A refused call has moved nothing.
+//! All `slices` must be within [`Limits`](crate::limits::Limits). rustix drops entries above `IOV_MAX`, and the result
+//! is a short write. The kernel cuts or refuses bytes above `MAX_CALL_BYTES`.
+//!
+//! Segments that are adjacent in memory are coalesced into one entry. If the kernel returns `EINVAL` for a coalesced
+//! list, the original list is sent again. A driver that takes one value for each segment (eventfd(2)) may refuse two
+//! joined values. A refused call has moved no bytes.
 //!
 //! # Safety
 //!
-//! `unsafe` for calls of libc that take addresses: `writev(2)`, `pwritev(2)` and `sendmsg(2)` of coalesced entries,
-//! which are not slices, and all calls of a single entry, to whose bytes there may be no reference (`sys/span.rs`).
-//! rustix takes slices for these calls. (rustix takes a list as `IoSlice`s. Version 1.1.6 passes the address of the
-//! list on and reads no slice, but does not promise this.)
+//! The module uses `unsafe` for calls of libc that take addresses. rustix takes slices for these calls.
+//!
+//! - `writev(2)`, `pwritev(2)` and `sendmsg(2)` get coalesced entries, which are not slices.
+//! - A call of a single entry gets its address, because no reference to the bytes may exist (`sys/span.rs`).
+//!
+//! For a list, rustix takes `IoSlice`s. Version 1.1.6 passes the address of the list on and reads no slice, but does
+//! not guarantee this behaviour.
 #![allow(unsafe_code)]
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-// On the 32-bit systems of Linux, `off_t` may have 32 bits. Elsewhere it always has 64.
+// On 32-bit Linux, `off_t` may have 32 bits. On all other systems, `off_t` has 64 bits.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 use libc::{off_t as off64_t, pread as pread64, pwrite as pwrite64};
 #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -30,11 +34,9 @@ use rustix::net::{SendAncillaryBuffer, SendFlags};
 use crate::sys::coalesce::{EntryBuffer, any_adjoin, coalesce};
 use crate::sys::span::Span;
 
-/// `writev(2)`; for one slice `write(2)`, with which the kernel fetches no array.
+/// `writev(2)`, or `write(2)` for one slice, because the kernel then reads no array. Adjacent segments are coalesced.
 ///
-/// Segments that adjoin are coalesced.
-///
-/// Inline: the caller need not enter and leave two more functions.
+/// The function is inline, because two more calls of functions would take time.
 #[inline(always)]
 pub(crate) fn write_slices(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Result<usize> {
     match slices {
@@ -44,9 +46,10 @@ pub(crate) fn write_slices(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Re
     }
 }
 
-/// `write(2)` of bytes of this process, without libc's function. That function returns after the call, when the
-/// processor has lost its prediction of return addresses. In a program with threads, libc's function also makes the
-/// call a cancellation point.
+/// `write(2)` of bytes of this process, without the function of libc.
+///
+/// libc's function returns after the system call, and the system call has cleared the processor's prediction of return
+/// addresses. In a program with threads, libc's function also makes the call a cancellation point.
 #[inline(always)]
 pub(crate) fn write_bytes(fd: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
     rustix::io::write(fd, bytes).map_err(refusal)
@@ -54,8 +57,8 @@ pub(crate) fn write_bytes(fd: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize>
 
 #[inline(always)]
 fn write_one(fd: BorrowedFd<'_>, one: &IoSlice<'_>) -> io::Result<usize> {
-    // SAFETY: the call writes to no memory of this process. It reads the bytes of the entry, which may be read as long as
-    // the entry lives. Memory that cannot be read gives `EFAULT`.
+    // SAFETY: the call writes to no memory of this process. The entry's bytes are readable while the entry exists.
+    // Memory that cannot be read causes `EFAULT`.
     moved(unsafe { libc::write(fd.as_raw_fd(), one.start().cast(), one.byte_len()) })
 }
 
@@ -64,24 +67,22 @@ fn moved(returned: libc::ssize_t) -> io::Result<usize> {
     usize::try_from(returned).map_err(|_| last_error())
 }
 
-/// Out of line, like [`refusal`].
+/// The function is out of line for the reason that [`refusal`] gives.
 #[cold]
 #[inline(never)]
 fn last_error() -> io::Error {
     io::Error::last_os_error()
 }
 
-/// Writes a list in which some segments adjoin.
-///
-/// Out of line, for its 2 KiB of stack.
+/// Writes a list with adjacent segments. The function is out of line because it needs 2 KiB of stack.
 #[cold]
 #[inline(never)]
 fn write_coalesced(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Result<usize> {
     let mut buffer = EntryBuffer::new();
     if let Some(entries) = coalesce(slices, &mut buffer) {
         let count = entries.len() as libc::c_int;
-        // SAFETY: there are `count` entries, which may be read while `entries` lives (its invariant). The call writes
-        // neither to them nor to the memory that they name.
+        // SAFETY: `entries` has `count` entries. By its invariant, the memory of the entries is readable while
+        // `entries` exists. The call writes neither to the entries nor to their memory.
         let written = unsafe { libc::writev(fd.as_raw_fd(), entries.as_ptr(), count) };
         if let Some(result) = unless_invalid(written) {
             return result;
@@ -90,8 +91,8 @@ fn write_coalesced(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Result<usi
     rustix::io::writev(fd, slices).map_err(refusal)
 }
 
-/// Writes a list in which some segments adjoin, at an offset. Where `off_t` may have 32 bits, `pwrite_slices` passes
-/// the list as it is.
+/// Writes a list with adjacent segments at an offset. If `off_t` may have 32 bits, `pwrite_slices` passes the list
+/// without coalescing.
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 #[cold]
 #[inline(never)]
@@ -99,9 +100,9 @@ fn pwrite_coalesced(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>], offset: u64) -> 
     let mut buffer = EntryBuffer::new();
     if let Some(entries) = coalesce(slices, &mut buffer) {
         let count = entries.len() as libc::c_int;
-        // An offset past `i64::MAX` becomes negative: the answer is `EINVAL`.
+        // An offset above `i64::MAX` becomes negative, and the call fails with `EINVAL`.
         let at = offset as libc::off_t;
-        // SAFETY: as in `write_coalesced`.
+        // SAFETY: the argument of `write_coalesced` applies.
         let written = unsafe { libc::pwritev(fd.as_raw_fd(), entries.as_ptr(), count, at) };
         if let Some(result) = unless_invalid(written) {
             return result;
@@ -110,7 +111,7 @@ fn pwrite_coalesced(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>], offset: u64) -> 
     rustix::io::pwritev(fd, slices, offset).map_err(refusal)
 }
 
-/// The result of a C function, which returned a negative number for an error; `None` for `EINVAL`.
+/// Returns the result of a C function, which is negative for an error. Returns `None` for `EINVAL`.
 fn unless_invalid(returned: libc::ssize_t) -> Option<io::Result<usize>> {
     match moved(returned) {
         Err(error) if error.raw_os_error() == Some(libc::EINVAL) => None,
@@ -118,15 +119,17 @@ fn unless_invalid(returned: libc::ssize_t) -> Option<io::Result<usize>> {
     }
 }
 
-/// Out of line: if this is inlined, the compiler computes the error without a branch, even for each call that succeeds.
+/// If this function were inline, the compiler would compute the error without a branch, even for each successful call.
 #[cold]
 #[inline(never)]
 fn refusal(errno: Errno) -> io::Error {
     errno.into()
 }
 
-/// Writes a list without coalescing: a list in which no segments adjoin, or a record. (A driver that knows no lists
-/// takes each segment for a record, so the records must not depend on where the segments lie in memory.)
+/// Writes a list without coalescing: a list without adjacent segments, or a record.
+///
+/// A driver that supports no lists takes each segment as a record. So the records must not depend on the positions of
+/// the segments in memory.
 #[inline(always)]
 pub(crate) fn write_entries(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Result<usize> {
     match slices {
@@ -135,12 +138,12 @@ pub(crate) fn write_entries(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::R
     }
 }
 
-/// `sendmsg(2)`, or `send(2)` where there is one slice, without `SIGPIPE`: for sockets alone.
+/// `sendmsg(2)`, or `send(2)` for one slice, without `SIGPIPE`. Only for sockets.
 ///
-/// Segments that adjoin are coalesced, unless `may_adjoin` is false. A list past the limits is `EMSGSIZE`.
+/// Adjacent segments are coalesced, unless `may_adjoin` is false. A list above the limits fails with `EMSGSIZE`.
 ///
-/// On Linux 6.18 `send` took 1 to 5 % less time than `write`, and `sendmsg` of two slices 0 to 2 % less than
-/// `writev`; `pwritev2` with `RWF_NOSIGNAL` took up to 2 % more.
+/// On Linux 6.18, `send` took 1 to 5 % less time than `write`. `sendmsg` of two slices took 0 to 2 % less time than
+/// `writev`. `pwritev2` with `RWF_NOSIGNAL` took up to 2 % more time.
 #[cfg(not(target_vendor = "apple"))]
 #[inline(always)]
 pub(crate) fn send_slices(
@@ -151,7 +154,7 @@ pub(crate) fn send_slices(
     match slices {
         [one] => {
             let (start, flags) = (one.start().cast(), libc::MSG_NOSIGNAL);
-            // SAFETY: as in `write_one`.
+            // SAFETY: the argument of `write_one` applies.
             moved(unsafe { libc::send(fd.as_raw_fd(), start, one.byte_len(), flags) })
         }
         many if may_adjoin && any_adjoin(many) => send_coalesced(fd, many),
@@ -159,7 +162,7 @@ pub(crate) fn send_slices(
     }
 }
 
-/// `send(2)` of bytes of this process, without `SIGPIPE`: as [`write_bytes`], for sockets alone.
+/// `send(2)` of bytes of this process, without `SIGPIPE`. Only for sockets.
 #[cfg(not(target_vendor = "apple"))]
 #[inline(always)]
 pub(crate) fn send_bytes(fd: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
@@ -173,20 +176,19 @@ fn send_list(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> Result<usize, Errno>
     rustix::net::sendmsg(fd, slices, &mut none, SendFlags::NOSIGNAL)
 }
 
-/// Sends a list in which some segments adjoin.
 #[cfg(not(target_vendor = "apple"))]
 #[cold]
 #[inline(never)]
 fn send_coalesced(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Result<usize> {
     let mut buffer = EntryBuffer::new();
     if let Some(entries) = coalesce(slices, &mut buffer) {
-        // SAFETY: all zeros is a `msghdr`: no address, no list, no ancillary data, no flags.
+        // SAFETY: a `msghdr` of zeros is valid: no address, no list, no ancillary data, no flags.
         let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
         message.msg_iov = entries.as_ptr().cast_mut();
-        // The type of the count differs between systems; there are at most 128.
+        // The type of the count differs between systems. The count is at most 128.
         message.msg_iovlen = entries.len() as _;
-        // SAFETY: `message` lives until the call is over. It has `msg_iovlen` entries, which may be read while `entries`
-        // lives (its invariant). The call writes neither to them nor to the memory that they name.
+        // SAFETY: `message` exists until the call has returned, and has `msg_iovlen` entries. By the invariant of
+        // `entries`, their memory is readable. The call writes neither to the entries nor to their memory.
         let sent = unsafe { libc::sendmsg(fd.as_raw_fd(), &message, libc::MSG_NOSIGNAL) };
         if let Some(result) = unless_invalid(sent) {
             return result;
@@ -195,7 +197,7 @@ fn send_coalesced(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Result<usiz
     send_list(fd, slices).map_err(refusal)
 }
 
-/// Apple's systems have no `MSG_NOSIGNAL`: the standard library sets `SO_NOSIGPIPE` on each socket that it makes.
+/// Apple's systems have no `MSG_NOSIGNAL`. The standard library sets `SO_NOSIGPIPE` on each socket that it makes.
 #[cfg(target_vendor = "apple")]
 #[inline(always)]
 pub(crate) fn send_slices(
@@ -212,7 +214,7 @@ pub(crate) fn send_bytes(fd: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> 
     write_bytes(fd, bytes)
 }
 
-/// `pwritev(2)`, or `pwrite(2)` where there is one slice.
+/// `pwritev(2)`, or `pwrite(2)` for one slice.
 pub(crate) fn pwrite_slices(
     fd: BorrowedFd<'_>,
     slices: &[IoSlice<'_>],
@@ -220,9 +222,9 @@ pub(crate) fn pwrite_slices(
 ) -> io::Result<usize> {
     match slices {
         [one] => {
-            // An offset past `i64::MAX` becomes negative: the answer is `EINVAL`.
+            // An offset above `i64::MAX` becomes negative, and the call fails with `EINVAL`.
             let at = offset as off64_t;
-            // SAFETY: as in `write_one`.
+            // SAFETY: the argument of `write_one` applies.
             moved(unsafe { pwrite64(fd.as_raw_fd(), one.start().cast(), one.byte_len(), at) })
         }
         #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
@@ -231,9 +233,9 @@ pub(crate) fn pwrite_slices(
     }
 }
 
-/// `pwritev2(2)` with these `RWF_` flags, at an offset or (Linux's -1) at the file's position.
+/// `pwritev2(2)` with `RWF_` flags, at an offset or at the file's position, which is -1 on Linux.
 ///
-/// Without flags it is [`pwrite_slices`] or [`write_slices`], which kernels without `pwritev2` also have.
+/// Without flags, the function calls [`pwrite_slices`] or [`write_slices`], because old kernels have no `pwritev2`.
 pub(crate) fn write_slices_with(
     fd: BorrowedFd<'_>,
     slices: &[IoSlice<'_>],
@@ -254,20 +256,20 @@ pub(crate) fn write_slices_with(
     }
 }
 
-/// `readv(2)`, or `read(2)` where there is one slice. 0 is the end of the file.
+/// `readv(2)`, or `read(2)` for one slice. 0 is the end of the file.
 pub(crate) fn read_slices(fd: BorrowedFd<'_>, slices: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
     match slices {
         [one] => {
             let (to, bytes) = (one.start().cast_mut().cast(), one.byte_len());
-            // SAFETY: the call writes only to the bytes of the entry, which are borrowed exclusively as long as the entry
-            // lives.
+            // SAFETY: the call writes only to the bytes of the entry, which are borrowed exclusively while the entry
+            // exists.
             moved(unsafe { libc::read(fd.as_raw_fd(), to, bytes) })
         }
         many => rustix::io::readv(fd, many).map_err(refusal),
     }
 }
 
-/// `preadv(2)`, or `pread(2)` as in [`pwrite_slices`]: the file's own position stays as it is.
+/// `preadv(2)`, or `pread(2)` for one slice. The file's position does not change.
 pub(crate) fn read_slices_at(
     fd: BorrowedFd<'_>,
     slices: &mut [IoSliceMut<'_>],
@@ -277,14 +279,14 @@ pub(crate) fn read_slices_at(
         [one] => {
             let (to, bytes) = (one.start().cast_mut().cast(), one.byte_len());
             let at = offset as off64_t;
-            // SAFETY: as in `read_slices`.
+            // SAFETY: the argument of `read_slices` applies.
             moved(unsafe { pread64(fd.as_raw_fd(), to, bytes, at) })
         }
         many => rustix::io::preadv(fd, many, offset).map_err(refusal),
     }
 }
 
-/// `read(2)` into memory that need not be initialised: returns the part that was filled, which begins where `free` does.
+/// `read(2)` into memory that may be uninitialized. Returns the filled part at the start of `free`.
 pub(crate) fn read_uninit<'b>(
     fd: BorrowedFd<'_>,
     free: &'b mut [MaybeUninit<u8>],
@@ -293,7 +295,7 @@ pub(crate) fn read_uninit<'b>(
     Ok(filled)
 }
 
-/// Writes a record: all of `slices` in one call, each slice as one entry.
+/// Writes all of `slices` in one call, each slice as one entry.
 #[inline(always)]
 pub(crate) fn write_record(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Result<usize> {
     write_entries(fd, slices)
@@ -304,7 +306,7 @@ mod tests {
     use super::*;
     use std::os::fd::AsFd;
 
-    /// Miri reads the memory by the pointers of the entries, as the kernel does.
+    /// Miri reads the memory by the pointers of the entries, like the kernel.
     #[test]
     fn adjoining_segments_of_one_array_may_be_read_by_their_coalesced_entries() {
         let data = *b"0123456789abcdefg";
@@ -315,7 +317,7 @@ mod tests {
         let file = std::fs::File::create(&path).unwrap();
         assert_eq!(write_slices(file.as_fd(), &segments).unwrap(), 21);
         assert_eq!(std::fs::read(&path).unwrap(), b"0123456789abcdefapart");
-        // Miri knows no `pwritev`.
+        // Miri does not support `pwritev`.
         if !cfg!(miri) {
             assert_eq!(pwrite_slices(file.as_fd(), &segments, 2).unwrap(), 21);
             assert_eq!(std::fs::read(&path).unwrap(), b"010123456789abcdefapart");

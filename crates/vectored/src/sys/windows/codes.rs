@@ -1,4 +1,4 @@
-//! Numbers of errors, by the names of the errors of Unix that mean the same.
+//! Error codes of Windows, with the names of the equivalent Unix errors.
 
 use windows_sys::Win32::Foundation as win32;
 use windows_sys::Win32::Networking::WinSock;
@@ -8,13 +8,13 @@ pub(crate) const ENOSYS: i32 = win32::ERROR_CALL_NOT_IMPLEMENTED as i32;
 pub(crate) const ENOTSUP: i32 = WinSock::WSAEOPNOTSUPP;
 pub(crate) const EOPNOTSUPP: i32 = win32::ERROR_NOT_SUPPORTED as i32;
 
-/// A descriptor that has no position.
+/// The descriptor has no position.
 pub(crate) const ESPIPE: i32 = win32::ERROR_SEEK_ON_DEVICE as i32;
 
-/// Errors that only the output gives, for a call with an input and an output. Windows has no such call.
+/// In a call with an input and an output, only the output causes these errors. Windows has no call of this kind.
 pub(crate) const OF_OUTPUT: [i32; 1] = [win32::ERROR_DISK_FULL as i32];
 
-/// The errors with which a kernel refuses a call that a read and a write replace. Windows has no such call.
+/// If a kernel refuses a call with these errors, a read and a write replace the call. Windows has no call of this kind.
 pub(crate) const REFUSALS: [i32; 0] = [];
 
 #[cfg(test)]

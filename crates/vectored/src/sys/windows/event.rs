@@ -1,8 +1,8 @@
-//! An event for the one call that a thread waits for.
+//! An event by which a thread waits for one call.
 //!
 //! # Safety
 //!
-//! `unsafe` for the calls of Win32 that create an event and wait for it.
+//! The module uses `unsafe` for calls of Win32 that create, reset and await an event.
 #![allow(unsafe_code)]
 
 use std::cell::Cell;
@@ -16,22 +16,22 @@ use windows_sys::Win32::System::Threading::{
 };
 
 thread_local! {
-    /// Kept between the calls of a thread: to create an event is a system call.
+    /// The event is kept between the calls of a thread, because creating an event is a system call.
     static KEPT: Cell<Option<OwnedHandle>> = const { Cell::new(None) };
 }
 
-/// An event that no other call uses. It is kept for the next call of the thread when it is dropped.
+/// An event that no other call uses. Dropping the event keeps the handle for the next call of the thread.
 pub(crate) struct Event(Option<OwnedHandle>);
 
 impl Event {
     pub(crate) fn take() -> io::Result<Event> {
-        // `Err` while the thread ends.
+        // `try_with` fails while the thread ends.
         let kept = KEPT.try_with(Cell::take).ok().flatten();
         let Some(event) = kept else {
             return create().map(|event| Event(Some(event)));
         };
-        // A call that ended at once has set the event, and nothing has waited for it. SAFETY: the handle is open. The call
-        // takes no memory.
+        // A call that completed at once has set the event, and no wait has reset the event. SAFETY: the handle is open.
+        // The call takes no memory.
         match unsafe { ResetEvent(event.as_raw_handle()) } {
             0 => Err(io::Error::last_os_error()),
             _ => Ok(Event(Some(event))),
@@ -44,10 +44,10 @@ impl Event {
             .map_or(ptr::null_mut(), AsRawHandle::as_raw_handle)
     }
 
-    /// Waits until the event is set and the call `is_done`.
+    /// Waits until the event is set and `is_done` returns true.
     ///
-    /// Aborts the process if the wait fails, since the kernel still uses the caller's memory. (The wait for an open event
-    /// cannot fail.)
+    /// Aborts the process if the wait fails, because the kernel still uses the caller's memory. (The wait for an open
+    /// event cannot fail.)
     pub(crate) fn wait(&self, is_done: impl Fn() -> bool) {
         loop {
             // SAFETY: the handle is open. The call takes no memory.
@@ -55,8 +55,8 @@ impl Event {
             if outcome != WAIT_OBJECT_0 {
                 std::process::abort();
             }
-            // The kernel writes the result before it sets the event, so `is_done` holds. If `is_done` did not hold, the
-            // kernel would still use memory, which must not be given up.
+            // The kernel writes the result before the event is set, so `is_done` is true. If `is_done` were false, the
+            // kernel would still use the memory, and the memory could not be released.
             if is_done() {
                 return;
             }
@@ -68,18 +68,17 @@ impl Event {
 impl Drop for Event {
     fn drop(&mut self) {
         let event = self.0.take();
-        // While the thread ends, the event is closed instead.
+        // While the thread ends, `try_with` fails and the event is closed.
         let _ = KEPT.try_with(|kept| kept.set(event));
     }
 }
 
 fn create() -> io::Result<OwnedHandle> {
-    // SAFETY: no pointer is passed but null pointers, which stand for the defaults. The event is reset by hand, and not
-    // set.
+    // SAFETY: the pointers are null, which selects the defaults. The event has a manual reset, and is not set.
     let event = unsafe { CreateEventW(ptr::null(), 1, 0, ptr::null()) };
     if event.is_null() {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: a new handle, which nothing else owns.
+    // SAFETY: the handle is new, so no other code owns the handle.
     Ok(unsafe { OwnedHandle::from_raw_handle(event) })
 }

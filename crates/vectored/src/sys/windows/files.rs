@@ -1,8 +1,8 @@
-//! The kind of a descriptor, and its properties.
+//! The kind and the properties of a descriptor.
 //!
 //! # Safety
 //!
-//! `unsafe` for calls that write their answers to local variables.
+//! The module uses `unsafe` for calls that write their results to local variables.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -26,11 +26,11 @@ use crate::descriptor::borrowed::BorrowedDescriptor;
 use crate::sys::limits::MAX_CALL_BYTES;
 use crate::sys::open_file::{CopyEnd, FileKind, OpenFile};
 
-/// Windows documents no number of bytes that a pipe keeps in one piece, so no record is refused for its length.
+/// Windows documents no number of bytes that a pipe keeps together, so no record is refused because of its length.
 pub(crate) const PIPE_BUF: usize = MAX_CALL_BYTES;
 
 impl OpenFile {
-    /// Always `Some`.
+    /// Always returns `Some`.
     pub(crate) fn describe(descriptor: BorrowedDescriptor<'_>) -> Option<OpenFile> {
         Some(match descriptor {
             BorrowedDescriptor::Handle(handle) => OpenFile {
@@ -63,17 +63,18 @@ impl CopyEnd {
     }
 }
 
-/// Always `None`: the sizes of the two directions of a pipe are asked for by other means.
+/// Returns `None`, although Windows has other calls for the sizes of the two directions of a pipe.
 pub(crate) fn pipe_bytes(_descriptor: BorrowedDescriptor<'_>) -> Option<usize> {
     None
 }
 
-/// Always true: no call that leaves a copy to the file system is made.
+/// Returns true, because no call on Windows leaves a copy to the file system.
 pub(crate) fn is_without_copies(_descriptor: BorrowedDescriptor<'_>) -> bool {
     true
 }
 
-/// Whether a copy of a file to itself writes at a place that it reads later. Always true: the places are not compared.
+/// Returns whether a copy of a file to itself would read its own output. Returns true for every such copy, because the
+/// positions are not compared.
 pub(crate) fn is_written_ahead(
     _from: BorrowedDescriptor<'_>,
     _to: BorrowedDescriptor<'_>,
@@ -94,18 +95,19 @@ fn kind(handle: BorrowedHandle<'_>) -> FileKind {
 
 fn volume_and_index(handle: BorrowedHandle<'_>) -> Option<(u64, u64)> {
     let mut answer = BY_HANDLE_FILE_INFORMATION::default();
-    // SAFETY: the call writes to `answer` alone.
+    // SAFETY: the call writes only to `answer`.
     let is_known = unsafe { GetFileInformationByHandle(handle.as_raw_handle(), &mut answer) } != 0;
     let index = (u64::from(answer.nFileIndexHigh) << 32) | u64::from(answer.nFileIndexLow);
     is_known.then_some((answer.dwVolumeSerialNumber.into(), index))
 }
 
-/// Whether a call on the handle may have an offset: pipes ignore it.
+/// Returns whether a call on the handle may have an offset. Pipes ignore offsets.
 pub(super) fn has_offsets(handle: BorrowedHandle<'_>) -> bool {
     kind(handle) != FileKind::Fifo
 }
 
-/// Whether the descriptor is a pipe. Called for records of more than `PIPE_BUF` bytes: Windows has no such records.
+/// Returns whether the descriptor is a pipe. The caller asks only about records above `PIPE_BUF`, which Windows does
+/// not have.
 pub(crate) fn is_fifo(descriptor: BorrowedDescriptor<'_>) -> io::Result<bool> {
     Ok(match descriptor {
         BorrowedDescriptor::Handle(handle) => kind(handle) == FileKind::Fifo,
@@ -113,7 +115,7 @@ pub(crate) fn is_fifo(descriptor: BorrowedDescriptor<'_>) -> io::Result<bool> {
     })
 }
 
-/// The type of a socket that keeps messages apart; `None` for stream sockets and handles.
+/// Returns the type of a socket that keeps messages apart. Returns `None` for stream sockets and handles.
 pub(crate) fn message_socket(descriptor: BorrowedDescriptor<'_>) -> Option<&'static str> {
     match descriptor {
         BorrowedDescriptor::Handle(_) => None,
@@ -121,8 +123,8 @@ pub(crate) fn message_socket(descriptor: BorrowedDescriptor<'_>) -> Option<&'sta
     }
 }
 
-/// The alignments of memory and of offsets that `FILE_FLAG_NO_BUFFERING` demands: both are the volume's sector. `None`
-/// if the descriptor is not a file.
+/// Returns the alignments of memory and offsets for `FILE_FLAG_NO_BUFFERING`, which are both the sector size of the
+/// volume. Returns `None` if the descriptor is not a file.
 pub(crate) fn direct_alignment(
     descriptor: BorrowedDescriptor<'_>,
 ) -> io::Result<Option<(u32, u32)>> {
@@ -138,8 +140,8 @@ pub(crate) fn direct_alignment(
 pub(crate) fn sector_bytes(handle: BorrowedHandle<'_>) -> io::Result<u32> {
     let mut answer = FILE_FS_SIZE_INFORMATION::default();
     let mut result = IO_STATUS_BLOCK::default();
-    // SAFETY: the call writes to `result`, and to `answer` at most its size. The query has ended when the call returns:
-    // queries of a volume are synchronous.
+    // SAFETY: the call writes to `result`, and writes at most the size of `answer` to `answer`. Queries of a volume are
+    // synchronous, so the query has ended when the call returns.
     let status = unsafe {
         NtQueryVolumeInformationFile(
             handle.as_raw_handle(),
@@ -157,17 +159,17 @@ pub(crate) fn sector_bytes(handle: BorrowedHandle<'_>) -> io::Result<u32> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HandleMode {
-    /// `FILE_FLAG_OVERLAPPED`.
+    /// The handle has `FILE_FLAG_OVERLAPPED`.
     pub(crate) is_overlapped: bool,
-    /// `FILE_FLAG_NO_BUFFERING`.
+    /// The handle has `FILE_FLAG_NO_BUFFERING`.
     pub(crate) is_unbuffered: bool,
 }
 
 pub(crate) fn mode(handle: BorrowedHandle<'_>) -> io::Result<HandleMode> {
     let mut answer = FILE_MODE_INFORMATION::default();
     let mut result = IO_STATUS_BLOCK::default();
-    // SAFETY: the call writes to `result`, and to `answer` at most its size. The query has ended when the call returns: the
-    // answer is in the file object, so no driver is asked.
+    // SAFETY: the call writes to `result`, and writes at most the size of `answer` to `answer`. The result is in the
+    // file object, so the query has ended when the call returns.
     let status = unsafe {
         NtQueryInformationFile(
             handle.as_raw_handle(),

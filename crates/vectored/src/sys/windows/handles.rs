@@ -1,12 +1,13 @@
-//! Lists for handles, whose calls take one buffer: short segments are joined for one call.
+//! Lists for handles, whose calls take one buffer.
 //!
-//! A call writes the adjoining slices at the start of a list without copying, if they are the whole list or at least 64 KiB.
-//! Otherwise it writes as many whole segments as fit 64 KiB, joined in memory that begins at a page. So a file that is open
-//! with `FILE_FLAG_NO_BUFFERING` takes aligned lists.
+//! A call writes the adjacent slices at the start of a list without copying, under one of two conditions: these slices
+//! are the whole list, or they have at least 64 KiB. In all other cases, the call writes a copy of the whole segments
+//! that fit 64 KiB. The copy begins at a page, so a file that is open with `FILE_FLAG_NO_BUFFERING` accepts aligned
+//! lists.
 //!
 //! # Safety
 //!
-//! `unsafe` for calls of [`native`](super::native), with the memory of slices.
+//! The module uses `unsafe` for calls of [`native`](super::native) with the memory of slices.
 #![allow(unsafe_code)]
 
 use std::io::{self, IoSlice, IoSliceMut};
@@ -17,7 +18,7 @@ use super::native;
 use crate::sys::coalesce::adjoins;
 use crate::sys::staging::{STAGING_ALIGNMENT, StagingBuffer};
 
-/// The most bytes that are joined for one call. To copy more takes longer than another call.
+/// The most bytes that are copied together for one call. Copying more bytes takes longer than another call.
 const MAX_JOINED_BYTES: usize = 64 * 1024;
 
 pub(super) fn write_list(
@@ -33,11 +34,12 @@ pub(super) fn write_list(
         return Ok(0);
     };
     for slice in &slices[..count] {
-        // The kernel reads the memory of all these slices: see `coalesce`.
+        // The kernel reads the memory of all these slices by one pointer: `coalesce` gives the reason.
         slice.as_ptr().expose_provenance();
     }
     let from = std::ptr::with_exposed_provenance(first.as_ptr().addr());
-    // SAFETY: the first `count` slices follow one another in memory and have `bytes` bytes. They are borrowed meanwhile.
+    // SAFETY: the first `count` slices are adjacent in memory and have `bytes` bytes. They are borrowed until the call
+    // returns.
     unsafe { native::write(handle, from, bytes, offset) }
 }
 
@@ -53,7 +55,7 @@ pub(super) fn write_record(
     write_joined(handle, slices, bytes, None)
 }
 
-/// Writes the segments at the start of `slices` that fit `most_bytes` together: at least one.
+/// Writes a copy of the segments that fit `most_bytes` together. At least the first segment fits.
 fn write_joined(
     handle: BorrowedHandle<'_>,
     slices: &[IoSlice<'_>],
@@ -63,11 +65,11 @@ fn write_joined(
     let bytes: usize = slices.iter().map(|slice| slice.len()).sum();
     let mut joined = StagingBuffer::with_capacity(bytes.min(most_bytes));
     joined.push_run(slices);
-    // SAFETY: the buffer is borrowed meanwhile.
+    // SAFETY: the buffer is borrowed until the call returns.
     unsafe { native::write(handle, joined.as_ptr(), joined.len(), offset) }
 }
 
-/// The number of slices at the start that follow one another in memory, and their bytes.
+/// Returns the number of adjacent slices at the start, and the number of their bytes.
 fn adjoining_start(slices: &[IoSlice<'_>]) -> (usize, usize) {
     let (mut count, mut bytes) = (0, 0);
     let mut last: Option<&IoSlice<'_>> = None;
@@ -82,7 +84,6 @@ fn adjoining_start(slices: &[IoSlice<'_>]) -> (usize, usize) {
     (count, bytes)
 }
 
-/// Reads into the start of `slices`, by one call.
 pub(super) fn read_list(
     handle: BorrowedHandle<'_>,
     slices: &mut [IoSliceMut<'_>],
@@ -91,7 +92,7 @@ pub(super) fn read_list(
     match slices {
         [] => Ok(0),
         [first, rest @ ..] if rest.is_empty() || first.len() >= MAX_JOINED_BYTES => {
-            // SAFETY: the slice is borrowed exclusively meanwhile.
+            // SAFETY: the slice is borrowed exclusively until the call returns.
             unsafe { native::read(handle, first.as_mut_ptr(), first.len(), offset) }
         }
         many => read_joined(handle, many, offset),
@@ -108,7 +109,7 @@ fn read_joined(
     let mut memory = vec![0; wanted + STAGING_ALIGNMENT - 1];
     let start = memory.as_ptr().addr().wrapping_neg() % STAGING_ALIGNMENT;
     let buffer = &mut memory[start..start + wanted];
-    // SAFETY: as in `read_list`.
+    // SAFETY: the buffer is borrowed exclusively until the call returns.
     let read = unsafe { native::read(handle, buffer.as_mut_ptr(), wanted, offset)? };
     let mut rest = &buffer[..read];
     for slice in slices {
@@ -119,7 +120,7 @@ fn read_joined(
     Ok(read)
 }
 
-/// The bytes of the segments at the start that fit `most_bytes` together: at least one segment fits.
+/// Returns the number of bytes in the first segments that fit `most_bytes` together. At least the first segment fits.
 fn whole_bytes(slices: &[IoSliceMut<'_>], most_bytes: usize) -> usize {
     let mut bytes = 0;
     for slice in slices {
@@ -135,8 +136,8 @@ pub(super) fn read_uninit<'b>(
     handle: BorrowedHandle<'_>,
     free: &'b mut [MaybeUninit<u8>],
 ) -> io::Result<&'b mut [u8]> {
-    // SAFETY: the memory is borrowed exclusively meanwhile.
+    // SAFETY: the memory is borrowed exclusively until the call returns.
     let read = unsafe { native::read(handle, free.as_mut_ptr().cast(), free.len(), None)? };
-    // SAFETY: the call has initialised that many bytes.
+    // SAFETY: the call has initialized `read` bytes.
     Ok(unsafe { std::slice::from_raw_parts_mut(free.as_mut_ptr().cast(), read) })
 }

@@ -1,4 +1,4 @@
-//! Windows: `WSASend` and `WSARecv` for sockets, which take lists; calls of one buffer for all handles.
+//! The system calls of Windows. `WSASend` and `WSARecv` take lists for sockets. Calls on handles take one buffer.
 
 pub(crate) mod codes;
 pub(crate) mod event;

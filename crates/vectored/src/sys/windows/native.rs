@@ -1,12 +1,13 @@
-//! One read or write of one buffer, by the calls of NT.
+//! One read or write of one buffer, by the NT calls `NtWriteFile` and `NtReadFile`.
 //!
-//! `NtWriteFile` and `NtReadFile` are what `WriteFile` and `ReadFile` call. This module calls them directly, since some
-//! handles are open for overlapped I/O, such as the pipes of `std::process`: on these, `WriteFile` and `ReadFile` return
-//! before the kernel is done with the memory. The standard library calls NT for the same reason.
+//! `WriteFile` and `ReadFile` are not used because some handles are open for overlapped I/O, for example the pipes of
+//! `std::process`. On these handles, `WriteFile` and `ReadFile` return while the kernel still uses the memory. The
+//! standard library calls NT for the same reason.
 //!
 //! # Safety
 //!
-//! `unsafe` for the two calls. The kernel uses the memory of a call until the call ends, and these functions return later.
+//! The module uses `unsafe` for the NT calls. The kernel uses the memory of a call until the call ends. The functions
+//! return after the end of the call.
 #![allow(unsafe_code)]
 
 use std::cell::UnsafeCell;
@@ -27,7 +28,7 @@ use super::event::Event;
 ///
 /// # Safety
 ///
-/// `len` bytes can be read at `from` until the function returns.
+/// `len` bytes at `from` must be readable until the function returns.
 pub(crate) unsafe fn write(
     handle: BorrowedHandle<'_>,
     from: *const u8,
@@ -35,7 +36,8 @@ pub(crate) unsafe fn write(
     offset: Option<u64>,
 ) -> io::Result<usize> {
     let call = Call::new(offset)?;
-    // SAFETY: `call` and the memory of the caller outlive the call: `end` waits for it. The event is set by no other call.
+    // SAFETY: `end` waits for the call, so `call` and the caller's memory outlive the call. No other call sets the
+    // event.
     let status = unsafe {
         NtWriteFile(
             handle.as_raw_handle(),
@@ -56,12 +58,12 @@ pub(crate) unsafe fn write(
     }
 }
 
-/// Reads up to `len` bytes at `offset`, or at the file's position. 0 is the end of the file. The returned number of bytes
-/// at `to` is initialised then.
+/// Reads up to `len` bytes at `offset`, or at the file's position. Returns the number of initialized bytes at `to`. 0
+/// is the end of the file.
 ///
 /// # Safety
 ///
-/// `len` bytes can be written at `to` until the function returns.
+/// `len` bytes at `to` must be writable until the function returns.
 pub(crate) unsafe fn read(
     handle: BorrowedHandle<'_>,
     to: *mut u8,
@@ -69,7 +71,8 @@ pub(crate) unsafe fn read(
     offset: Option<u64>,
 ) -> io::Result<usize> {
     let call = Call::new(offset)?;
-    // SAFETY: as in `write`.
+    // SAFETY: `end` waits for the call, so `call` and the caller's memory outlive the call. No other call sets the
+    // event.
     let status = unsafe {
         NtReadFile(
             handle.as_raw_handle(),
@@ -85,24 +88,25 @@ pub(crate) unsafe fn read(
     };
     let (status, bytes) = call.end(status);
     match status {
-        // The rest of a longer message stays in the pipe.
+        // `STATUS_BUFFER_OVERFLOW` means that the message is longer. The rest of the message stays in the pipe.
         0.. | STATUS_BUFFER_OVERFLOW => Ok(bytes),
-        // The other end of a pipe is closed. The standard library also calls that the end of the file.
+        // `STATUS_PIPE_BROKEN` means that the other end of a pipe is closed. The standard library also returns the end
+        // of the file.
         STATUS_END_OF_FILE | STATUS_PIPE_BROKEN => Ok(0),
         failed => Err(error(failed)),
     }
 }
 
-/// The memory that the kernel uses until a call ends.
+/// The memory that the kernel uses until the call ends.
 struct Call {
     event: Event,
-    /// Written by the kernel.
+    /// The kernel writes this block.
     result: UnsafeCell<IO_STATUS_BLOCK>,
     offset: Option<i64>,
 }
 
 impl Call {
-    /// An offset past `i64::MAX` is an error.
+    /// Fails for an offset above `i64::MAX`.
     fn new(offset: Option<u64>) -> io::Result<Call> {
         let offset = offset.map(i64::try_from).transpose();
         Ok(Call {
@@ -121,25 +125,26 @@ impl Call {
         self.offset.as_ref().map_or(ptr::null(), ptr::from_ref)
     }
 
-    /// Waits until the kernel is done, and returns the status and the number of bytes.
+    /// Waits until the call has ended, and returns the status and the number of bytes.
     ///
-    /// The block is taken by reference: the kernel has the address of `result`, so a call must not move before it has ended.
+    /// `end` takes `self` by reference, because the kernel has the address of `result`. The call must not move before
+    /// its end.
     fn end(&self, status: NTSTATUS) -> (NTSTATUS, usize) {
-        // SAFETY: the block is initialised, and the kernel writes a status and a number to it. The block is read volatile,
-        // since the compiler does not know of the kernel's write.
+        // SAFETY: the block is initialized. The kernel writes a status and a number to the block. The read is volatile,
+        // because the compiler does not know about the write of the kernel.
         let read = || unsafe { self.result.get().read_volatile() };
         if status != STATUS_PENDING {
-            // An error that is known at once leaves the block as it was: no bytes.
+            // An immediate error does not change the block, so the number of bytes is 0.
             return (status, read().Information);
         }
-        // SAFETY: the kernel has set the status, and no pointer.
+        // SAFETY: the kernel writes the status to this union, and no pointer.
         let status = || unsafe { read().Anonymous.Status };
         self.event.wait(|| status() != STATUS_PENDING);
         (status(), read().Information)
     }
 }
 
-/// The length of one call, which is short if a buffer has more than 4 GiB. (No transfer gives more than
+/// Returns the length of one call. A buffer above 4 GiB makes the call short. (No transfer passes more than
 /// [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES).)
 fn call_bytes(len: usize) -> u32 {
     u32::try_from(len).unwrap_or(u32::MAX)

@@ -2,8 +2,8 @@
 //!
 //! # Safety
 //!
-//! `unsafe` for calls of Winsock. Without an `OVERLAPPED`, `WSASend` and `WSARecv` return only when the kernel no longer uses
-//! the memory, on every socket.
+//! The module uses `unsafe` for calls of Winsock. Without an `OVERLAPPED`, `WSASend` and `WSARecv` return after the
+//! kernel has stopped using the memory, on every socket.
 #![allow(unsafe_code)]
 
 use std::io::{self, IoSlice, IoSliceMut};
@@ -23,7 +23,7 @@ fn raw(socket: BorrowedSocket<'_>) -> SOCKET {
     socket.as_raw_socket() as SOCKET
 }
 
-/// Sends a list in one call. Segments that adjoin are coalesced, unless `may_adjoin` is false.
+/// Sends a list in one call. Adjacent segments are coalesced, unless `may_adjoin` is false.
 pub(super) fn send(
     socket: BorrowedSocket<'_>,
     slices: &[IoSlice<'_>],
@@ -32,24 +32,25 @@ pub(super) fn send(
     if may_adjoin && any_adjoin(slices) {
         let mut buffer = EntryBuffer::new();
         if let Some(entries) = coalesce(slices, &mut buffer) {
-            // SAFETY: `entries` has this length, and its memory may be read while it lives (its invariant).
+            // SAFETY: `entries` has this length. By its invariant, its memory is readable while `entries` exists.
             return unsafe { send_entries(socket, entries.as_ptr(), entries.len()) };
         }
     }
-    // SAFETY: an `IoSlice` is guaranteed to be ABI compatible with a `WSABUF`. The slices are borrowed meanwhile.
+    // SAFETY: an `IoSlice` is guaranteed to be ABI compatible with a `WSABUF`. The slices are borrowed until the call
+    // returns.
     unsafe { send_entries(socket, slices.as_ptr().cast(), slices.len()) }
 }
 
 /// # Safety
 ///
-/// There are `count` entries, and their memory can be read, until the function returns.
+/// `entries` must point to `count` entries. The entries and their memory must be readable until the function returns.
 unsafe fn send_entries(
     socket: BorrowedSocket<'_>,
     entries: *const Entry,
     count: usize,
 ) -> io::Result<usize> {
     let mut sent = 0;
-    // SAFETY: the caller's promise. The call writes the number of bytes, and neither to the entries nor to their memory.
+    // SAFETY: the caller keeps the contract. The call writes only the number of bytes.
     let result = unsafe {
         WSASend(
             raw(socket),
@@ -73,8 +74,8 @@ pub(super) fn receive(
     slices: &mut [IoSliceMut<'_>],
 ) -> io::Result<usize> {
     let (mut received, mut flags) = (0, 0);
-    // SAFETY: an `IoSliceMut` is guaranteed to be ABI compatible with a `WSABUF`. The slices are borrowed exclusively
-    // meanwhile, and so are the two numbers.
+    // SAFETY: an `IoSliceMut` is guaranteed to be ABI compatible with a `WSABUF`. The slices and the two numbers are
+    // borrowed exclusively until the call returns.
     let result = unsafe {
         WSARecv(
             raw(socket),
@@ -97,18 +98,18 @@ pub(super) fn receive_uninit<'b>(
     free: &'b mut [MaybeUninit<u8>],
 ) -> io::Result<&'b mut [u8]> {
     let len = i32::try_from(free.len()).unwrap_or(i32::MAX);
-    // SAFETY: the slice has `len` bytes, and is borrowed exclusively meanwhile.
+    // SAFETY: the slice has at least `len` bytes, and is borrowed exclusively until the call returns.
     let received = unsafe { recv(raw(socket), free.as_mut_ptr().cast(), len, 0) };
     let received = match usize::try_from(received) {
         Ok(received) => received,
         Err(_) => end_or_error()?,
     };
-    // SAFETY: the call has initialised that many bytes.
+    // SAFETY: the call has initialized `received` bytes.
     Ok(unsafe { std::slice::from_raw_parts_mut(free.as_mut_ptr().cast(), received) })
 }
 
-/// The result of a receiving call that failed: the end of the stream if this side has been shut down for reading, as in
-/// the standard library.
+/// Returns the result of a failed receive. If this side was shut down for reading, the result is the end of the stream,
+/// as in the standard library.
 fn end_or_error() -> io::Result<usize> {
     let error = last_error();
     match error.raw_os_error() {
@@ -118,15 +119,15 @@ fn end_or_error() -> io::Result<usize> {
 }
 
 fn last_error() -> io::Error {
-    // SAFETY: the function takes nothing and returns a number.
+    // SAFETY: the function takes no argument and returns a number.
     io::Error::from_raw_os_error(unsafe { WSAGetLastError() })
 }
 
-/// The type of a socket that keeps messages apart; `None` for stream sockets and invalid sockets.
+/// Returns the type of a socket that keeps messages apart. Returns `None` for stream sockets and invalid sockets.
 pub(super) fn message_type(socket: BorrowedSocket<'_>) -> Option<&'static str> {
     let mut kind = 0_i32;
     let mut bytes = size_of::<i32>() as i32;
-    // SAFETY: the call writes up to `bytes` bytes to `kind`, and their number to `bytes`.
+    // SAFETY: the call writes up to `bytes` bytes to `kind`, and the number of these bytes to `bytes`.
     let result = unsafe {
         getsockopt(
             raw(socket),

@@ -1,4 +1,4 @@
-//! The system calls, each made once: no retry, no loop after a short call. The interface is the same as in `unix/syscalls.rs`.
+//! The system calls with the interface of `unix/syscalls.rs`. Each function makes one call, without a retry.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -6,8 +6,7 @@ use std::mem::MaybeUninit;
 use super::{codes, files, handles, sockets};
 use crate::descriptor::borrowed::BorrowedDescriptor;
 
-/// Writes a list: to a socket by `WSASend`, to a handle by one call of one buffer, into which short segments are
-/// joined.
+/// Writes a list. `WSASend` takes the list for a socket. For a handle, short segments are copied together for one call.
 ///
 /// `slices` must be within [`Limits`](crate::limits::Limits).
 pub(crate) fn write_slices(
@@ -20,7 +19,7 @@ pub(crate) fn write_slices(
     }
 }
 
-/// [`write_slices`] for lists in which no segments adjoin.
+/// Like [`write_slices`], for a list without adjacent segments.
 pub(crate) fn write_entries(
     descriptor: BorrowedDescriptor<'_>,
     slices: &[IoSlice<'_>],
@@ -28,7 +27,7 @@ pub(crate) fn write_entries(
     send_slices(descriptor, slices, false)
 }
 
-/// [`write_slices`]: there is no `SIGPIPE` here.
+/// Like [`write_slices`]: Windows has no `SIGPIPE`.
 pub(crate) fn send_slices(
     descriptor: BorrowedDescriptor<'_>,
     slices: &[IoSlice<'_>],
@@ -40,7 +39,7 @@ pub(crate) fn send_slices(
     }
 }
 
-/// Writes a record: all of `slices` in one call. For a handle the slices are copied into one buffer.
+/// Writes all of `slices` in one call. For a handle, the slices are copied into one buffer.
 pub(crate) fn write_record(
     descriptor: BorrowedDescriptor<'_>,
     slices: &[IoSlice<'_>],
@@ -51,7 +50,7 @@ pub(crate) fn write_record(
     }
 }
 
-/// Writes a list at an offset, as [`write_slices`] writes to a handle.
+/// Writes a list at an offset, as [`write_slices`] does for a handle.
 pub(crate) fn pwrite_slices(
     descriptor: BorrowedDescriptor<'_>,
     slices: &[IoSlice<'_>],
@@ -65,7 +64,7 @@ pub(crate) fn pwrite_slices(
     }
 }
 
-/// Reads into a list: the counterpart of [`write_slices`]. 0 is the end of the file.
+/// Reads into a list, as the counterpart of [`write_slices`]. 0 is the end of the file.
 pub(crate) fn read_slices(
     descriptor: BorrowedDescriptor<'_>,
     slices: &mut [IoSliceMut<'_>],
@@ -89,7 +88,7 @@ pub(crate) fn read_slices_at(
     }
 }
 
-/// Reads into memory that need not be initialised: returns the part that was filled, which begins where `free` does.
+/// Reads into memory that may be uninitialized. Returns the filled part at the start of `free`.
 pub(crate) fn read_uninit<'b>(
     descriptor: BorrowedDescriptor<'_>,
     free: &'b mut [MaybeUninit<u8>],

@@ -1,16 +1,16 @@
-//! An allocator that counts: `GlobalAlloc` is an unsafe trait.
+//! An allocator that counts its calls. `GlobalAlloc` is an unsafe trait.
 //!
 //! # Safety
 //!
-//! Every call is passed on to the allocator of the system as it is.
+//! Every call is passed to the allocator of the system without a change.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 thread_local! {
-    /// The allocations of this thread. The counter has no destructor and is initialised at compile time, so to count
-    /// allocates nothing.
+    /// The number of allocations of this thread. The counter has no destructor and a constant initial value, so
+    /// counting allocates no memory.
     static COUNT: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -19,7 +19,6 @@ struct Counting;
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// How often this thread has allocated or enlarged memory.
 pub fn allocations() -> u64 {
     COUNT.get()
 }

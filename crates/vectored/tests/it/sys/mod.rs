@@ -2,12 +2,12 @@
 //!
 //! # Safety
 //!
-//! `unsafe` for prctl(2) with a filter of system calls.
+//! The module uses `unsafe` for prctl(2) with a filter of system calls, and for fork(2).
 #![allow(unsafe_code)]
 
 use std::thread;
 
-/// Runs `test` in a thread in which the kernel answers the system call `number` with `errno`, and returns its result.
+/// Runs `test` in a thread whose system calls with this `number` fail with `errno`. Returns the result of `test`.
 pub fn with_refused_call<R: Send>(
     number: libc::c_long,
     errno: i32,
@@ -22,7 +22,7 @@ pub fn with_refused_call<R: Send>(
     })
 }
 
-/// From now on, the kernel answers the system call `number` of this thread with `errno`.
+/// Makes the later system calls of this thread with this `number` fail with `errno`.
 pub fn refuse_call(number: libc::c_long, errno: i32) {
     let number = u32::try_from(number).unwrap();
     let errno = u32::try_from(errno).unwrap() & libc::SECCOMP_RET_DATA;
@@ -48,8 +48,8 @@ pub fn refuse_call(number: libc::c_long, errno: i32) {
         len: filter.len() as u16,
         filter: filter.as_mut_ptr(),
     };
-    // SAFETY: the first call takes numbers. The second call reads and copies the program and its filter, which live
-    // until the call is over. Both change this thread alone.
+    // SAFETY: the first call takes numbers. The second call copies the program and its filter, which exist until the
+    // call returns. Both calls change only this thread.
     let answers = unsafe {
         (
             libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0),
@@ -61,8 +61,9 @@ pub fn refuse_call(number: libc::c_long, errno: i32) {
 
 /// Runs `test` in a forked child and returns its result, or false if `test` panics.
 pub fn holds_in_fork(test: impl FnOnce() -> bool) -> bool {
-    // SAFETY: the child has this thread only. The child calls no function that waits for a lock of another thread: the locks
-    // of the allocator are free after fork(3) of glibc and musl. The child ends without the destructors of this process.
+    // SAFETY: the child has only this thread, and calls no function that waits for a lock of another thread. The locks
+    // of the allocator are free after fork(3) of glibc and musl. The child ends without the destructors of this
+    // process.
     let child = unsafe { libc::fork() };
     if child == 0 {
         let holds = std::panic::catch_unwind(std::panic::AssertUnwindSafe(test));
@@ -71,7 +72,7 @@ pub fn holds_in_fork(test: impl FnOnce() -> bool) -> bool {
     }
     assert!(child > 0, "{}", std::io::Error::last_os_error());
     let mut status = 0;
-    // SAFETY: `status` lives longer than the call.
+    // SAFETY: `status` exists until the call returns.
     let waited = unsafe { libc::waitpid(child, &mut status, 0) };
     assert_eq!(waited, child);
     status == 0

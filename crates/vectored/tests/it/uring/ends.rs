@@ -1,4 +1,4 @@
-//! How transfers end without success, and which bytes are left.
+//! Tests of transfers that end without success.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
@@ -24,7 +24,7 @@ fn a_forgotten_ring_leaks_and_frees_nothing() {
     ring.submit_write(writer, counted(100_000, &drops), 1);
     ring.start().unwrap();
     std::mem::forget(ring);
-    // The call goes on, with the memory that nobody freed.
+    // The transfer continues, because its memory was not freed.
     let mut received = vec![0; 65_536];
     reader.read_exact(&mut received).unwrap();
     assert!(received[4..].iter().all(|byte| *byte == 7));
@@ -51,7 +51,7 @@ fn each_error_is_that_of_its_transfer() {
     let (ours, _theirs) = UnixDatagram::pair().unwrap();
     let shared = SharedDescriptor::new(ours).unwrap();
     ring.submit_read(&shared, buffers(), 1000);
-    // io_uring itself would ignore the offset for a descriptor that cannot seek.
+    // io_uring ignores the offset for a descriptor that cannot seek. The ring reports `ESPIPE`.
     let (_reader, writer) = std::io::pipe().unwrap();
     let (stream, _theirs) = UnixStream::pair().unwrap();
     ring.submit_write_at(writer, queue(), 0, libc::ESPIPE as u64);
@@ -105,7 +105,8 @@ fn a_transfer_that_waits_for_a_place_is_cancelled_whole() {
     assert_eq!(done.data.into_queue().unwrap().len(), 9);
 }
 
-/// One thread puts a call into the queue, but cannot pass it on; a second thread does, and ends.
+/// One thread puts a call into the submission queue, but its system call is refused. A second thread passes the call to
+/// the kernel, and ends.
 #[test]
 fn a_transfer_outlives_the_thread_that_passed_it_on_for_another_one() {
     let test = "uring::ends::a_transfer_outlives_the_thread_that_passed_it_on_for_another_one";
@@ -126,7 +127,7 @@ fn a_transfer_outlives_the_thread_that_passed_it_on_for_another_one() {
         assert_eq!(ring.start().unwrap_err().kind(), ErrorKind::WouldBlock);
         to_second.send(ring).unwrap();
         let mut ring = for_first.recv().unwrap();
-        // The kernel has cancelled the call, and this thread cannot make it again.
+        // The kernel has cancelled the call, and this thread cannot pass the call to the kernel again.
         let done = ring.wait();
         assert_eq!(done.expect_err("no result").kind(), ErrorKind::WouldBlock);
         ring

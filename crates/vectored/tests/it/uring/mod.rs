@@ -1,4 +1,4 @@
-//! Transfers by io_uring.
+//! Tests of transfers by io_uring.
 
 mod ends;
 mod refusals;
@@ -14,7 +14,7 @@ use vectored::uring::{Completion, Ring};
 
 use crate::support::skip;
 
-/// A ring. If io_uring is disabled, reports a skip and returns `None`.
+/// Makes a ring. Reports a skip and returns `None` if io_uring is disabled.
 fn ring(test: &str, depth: u32) -> Option<Ring> {
     match Ring::new(depth) {
         Ok(ring) => Some(ring),
@@ -26,7 +26,7 @@ fn ring(test: &str, depth: u32) -> Option<Ring> {
     }
 }
 
-/// A queue of segments of these sizes, each of them kept and not copied.
+/// Makes a queue that keeps every segment and copies no segment.
 fn queue_of(data: &[Vec<u8>]) -> SegmentQueue {
     let mut policy = QueuePolicy::default();
     policy.copy_below_bytes = 0;
@@ -35,14 +35,14 @@ fn queue_of(data: &[Vec<u8>]) -> SegmentQueue {
     queue
 }
 
-/// The one completion that is left.
+/// Returns the completion of the only transfer.
 fn only(ring: &mut Ring) -> Completion {
     let done = ring.wait().unwrap().expect("a transfer");
     assert!(ring.is_empty());
     done
 }
 
-/// An owner of bytes that counts how many of its kind were dropped.
+/// An owner that counts its drops in a shared counter.
 struct Counted(Vec<u8>, Arc<AtomicUsize>);
 
 impl AsRef<[u8]> for Counted {
@@ -53,13 +53,13 @@ impl AsRef<[u8]> for Counted {
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        // The kernel would read these bytes if it still used the memory after the drop.
+        // If the kernel used the memory after the drop, it would read these bytes.
         self.0.fill(0xdd);
         self.1.fetch_add(1, Ordering::SeqCst);
     }
 }
 
-/// A queue of a copied segment and of a segment that counts its drops.
+/// Makes a queue of a copied segment and a kept segment that counts its drops.
 fn counted(bytes: usize, drops: &Arc<AtomicUsize>) -> SegmentQueue {
     let mut queue = SegmentQueue::new();
     queue.put_slice(b"head");

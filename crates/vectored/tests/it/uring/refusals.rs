@@ -1,4 +1,4 @@
-//! Systems without io_uring.
+//! Tests of systems without io_uring.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::{counted, ring};
 use crate::support::{emulator, skip};
 use crate::sys::{refuse_call, with_refused_call};
 
-/// Whether the kernel cannot be made to refuse a call: if so, a skip is reported.
+/// Reports a skip and returns true if a filter of system calls is not possible.
 fn cannot_refuse(test: &str) -> bool {
     let emulator = emulator();
     if let Some(emulator) = &emulator {
@@ -19,7 +19,7 @@ fn cannot_refuse(test: &str) -> bool {
     emulator.is_some()
 }
 
-/// A sandbox may know only the call that makes a ring, and gVisor and qemu-user have no `MADV_WIPEONFORK`.
+/// A sandbox may permit only io_uring_setup(2). gVisor and qemu-user have no `MADV_WIPEONFORK`.
 #[test]
 fn a_ring_that_cannot_be_made_says_why_and_whether_plain_calls_are_left() {
     let test =
@@ -88,7 +88,7 @@ fn a_ring_that_is_forbidden_later_loses_no_transfer_and_frees_no_memory_in_use()
             ring.submit_write(writer, queue, 1);
             ring.start().unwrap();
             refuse_call(libc::SYS_io_uring_enter, libc::EPERM);
-            // The completion of the first call is there. The next call cannot be made.
+            // The completion of the first call is available. The next call is refused.
             let error = ring.wait().unwrap_err();
             assert_eq!(error.raw_os_error(), Some(libc::EPERM));
             assert_eq!(ring.len(), 1);

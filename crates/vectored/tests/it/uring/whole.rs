@@ -1,4 +1,4 @@
-//! Transfers of no bytes, and of as many bytes as there are.
+//! Tests of transfers that move no byte or all bytes.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ fn a_transfer_without_bytes_makes_no_call() {
     let Some(mut ring) = ring(test, 1) else {
         return;
     };
-    // Both transfers would fail: one end cannot be written, the other cannot be read.
+    // A call of either transfer would fail, because each transfer has the wrong end of the pipe.
     let (reader, writer) = std::io::pipe().unwrap();
     ring.submit_write(reader, SegmentQueue::new(), 1);
     assert_eq!(only(&mut ring).result.unwrap(), 0);

@@ -1,4 +1,4 @@
-//! The pipes of child processes, whose end in this process is open for overlapped calls.
+//! Tests of pipes to child processes. The end in this process is open for overlapped calls.
 
 use std::env;
 use std::fs;
@@ -10,10 +10,10 @@ use vectored::{AsDescriptor, read_up_to_eof};
 
 use crate::support::{TemporaryFile, list, mixed_sizes, payload, writers};
 
-/// Names the file to which the child copies its standard input.
+/// The variable has the path of the file to which the child copies its standard input.
 const COPY_TO: &str = "VECTORED_TEST_COPY_TO";
 
-/// This test, as the child process, copies its standard input. Run as a test, it does nothing.
+/// The child process runs this test to copy its standard input. In other runs, this test does nothing.
 #[test]
 fn as_a_child() {
     let Some(path) = env::var_os(COPY_TO) else {

@@ -1,4 +1,4 @@
-//! Files and pipes, whose calls take one buffer.
+//! Tests of files and pipes, whose calls take one buffer.
 
 use std::fs::{self, File};
 use std::io::{self, IoSlice, IoSliceMut};

@@ -1,4 +1,4 @@
-//! Handles, sockets and lists of pages of Windows.
+//! Tests of handles, sockets and lists of pages on Windows.
 
 mod children;
 mod files;

@@ -1,4 +1,4 @@
-//! `WriteFileGather` and `ReadFileScatter`.
+//! Tests of `WriteFileGather` and `ReadFileScatter`.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, IoSlice, IoSliceMut};
@@ -16,7 +16,7 @@ fn open(path: &TemporaryFile) -> File {
     open_unbuffered(&path.0, &mut options).unwrap()
 }
 
-/// Buffers of whole pages, with a pattern that does not repeat by pages.
+/// Makes buffers of whole pages. The bytes of two pages differ.
 fn buffers(pages: &[usize]) -> Vec<AlignedBuffer> {
     let mut next = (1..=251_u8).cycle();
     let mut buffer = |&count: &usize| {
@@ -71,7 +71,7 @@ fn offsets_have_64_bits_and_a_read_ends_with_the_file() {
     assert_eq!(write_file_gather(&file, &segments, far).unwrap(), bytes);
     assert_eq!(fs::metadata(&path.0).unwrap().len(), far + bytes);
 
-    // More is asked for than the file has.
+    // The read asks for more bytes than the file has.
     let mut back = buffers(&[1, 3]);
     let mut segments: Vec<_> = back.iter_mut().map(|b| IoSliceMut::new(b)).collect();
     assert_eq!(read_file_scatter(&file, &mut segments, far).unwrap(), bytes);
@@ -130,7 +130,7 @@ fn what_does_not_meet_the_conditions_is_refused_before_any_byte() {
     assert_eq!(fs::metadata(&path.0).unwrap().len(), 0);
 }
 
-/// The functions of the crate root at an offset: they wait for the end of an overlapped call.
+/// The functions of the crate root at an offset wait for the end of an overlapped call.
 #[test]
 fn an_unbuffered_file_takes_aligned_lists_by_ordinary_calls() {
     let path = TemporaryFile::new("ordinary-pages");

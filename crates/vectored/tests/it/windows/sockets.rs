@@ -1,4 +1,4 @@
-//! Sockets, whose calls take lists.
+//! Tests of sockets, whose calls take lists.
 
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read};
 use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
@@ -17,7 +17,7 @@ fn tcp_pair() -> (TcpStream, TcpStream) {
     (one, listener.accept().unwrap().0)
 }
 
-/// One call takes a list for which `send` would need several calls.
+/// `WSASend` sends the list as one datagram. `send` would need several calls.
 #[test]
 fn a_datagram_is_one_list_and_a_list_that_is_not_one_datagram_is_refused() {
     let receiver = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
@@ -80,11 +80,11 @@ fn a_socket_has_no_offsets() {
 fn a_peer_that_is_gone_is_an_error() {
     let (writer, reader) = tcp_pair();
     drop(reader);
-    // Short lists, so that no call waits for room.
+    // The lists are short, so that no call waits for room.
     let data = payload(&[100, 200]);
     let error: io::Error = loop {
         match write_all(&writer, &list(&data)) {
-            // The answer of the peer's system may not be here yet.
+            // The reset of the peer may not have arrived yet.
             Ok(_) => thread::yield_now(),
             Err(error) => break error.into(),
         }
