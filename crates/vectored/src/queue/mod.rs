@@ -72,13 +72,13 @@ pub struct SegmentQueue {
 }
 
 impl SegmentQueue {
-    /// An empty queue with the default policy. Allocates nothing.
+    /// Makes an empty queue with the default policy. Allocates nothing.
     #[must_use]
     pub const fn new() -> SegmentQueue {
         SegmentQueue::with_policy(QueuePolicy::for_target(crate::cost::TargetKind::Other))
     }
 
-    /// An empty queue with `policy`. Allocates nothing.
+    /// Makes an empty queue with `policy`. Allocates nothing.
     #[must_use]
     pub const fn with_policy(policy: QueuePolicy) -> SegmentQueue {
         SegmentQueue {
@@ -93,7 +93,7 @@ impl SegmentQueue {
         }
     }
 
-    /// The policy of the queue.
+    /// Returns the policy of the queue.
     #[must_use]
     pub fn policy(&self) -> &QueuePolicy {
         &self.policy
@@ -176,8 +176,7 @@ impl SegmentQueue {
         self.kept.try_reserve_one()
     }
 
-    /// Marks the end of a record. A call gets whole records, so the call ends within a record only if the kernel ends
-    /// the call early.
+    /// Marks the end of a record. A call gets whole records. Only the kernel can end a call within a record.
     ///
     /// Records of several processes do not mix if the processes append to one file (`O_APPEND`). Records do not mix in
     /// a shared pipe if a call has at most `PIPE_BUF` bytes (`chunk_bytes` of 4096). A full disk or a signal can end a
@@ -200,7 +199,7 @@ impl SegmentQueue {
         self.copied.len() - self.copied_start + self.kept.bytes()
     }
 
-    /// Returns whether all bytes are written.
+    /// Returns whether the queue has no bytes.
     #[must_use]
     #[inline]
     pub fn is_empty(&self) -> bool {
@@ -220,7 +219,7 @@ impl SegmentQueue {
         self.kept.slices(&self.copied[self.copied_start..])
     }
 
-    /// Removes the first `bytes` bytes, which the program wrote without a method of the queue.
+    /// Removes the first `bytes` bytes. Use this method after these bytes were written by other means.
     ///
     /// # Panics
     ///
@@ -240,13 +239,13 @@ impl SegmentQueue {
         self.offered_bytes = self.offered_bytes.saturating_sub(bytes);
         self.written = self.written.wrapping_add(bytes as u64);
         self.record_ends.forget_to(self.written);
-        // The copied bytes that were written are the bytes that `kept` does not count.
+        // `kept.advance` returns the number of bytes in segments. All other written bytes were copied.
         self.copied_start += bytes - self.kept.advance(bytes);
         // `drop_owners` is last, because dropping an owner may panic.
         self.kept.drop_owners();
     }
 
-    /// Removes all bytes. The rest of a message that was written in part is lost.
+    /// Removes all bytes. If a message was partly written, the rest of the message is lost.
     pub fn clear(&mut self) {
         self.written = self.written.wrapping_add(self.len() as u64);
         self.regrow_bytes = self.copied.len().max(self.regrow_bytes / 2);
@@ -287,8 +286,7 @@ impl SegmentQueue {
         let copied_bytes = self.copied.len() - self.copied_start;
         // A clone may be empty although the original was not empty.
         if self.kept.push(copied_bytes, segment) {
-            // A call has a limit of segments too. A run of copied bytes counts as one segment, a kept segment counts
-            // separately.
+            // A kept segment ends the group, because the number of segments in a call is limited.
             self.record_ends.end_group();
         }
     }
@@ -330,8 +328,8 @@ impl SegmentQueue {
         }
     }
 
-    /// Reuses the memory of written bytes if at least half of the buffer is written. So each byte is moved once on
-    /// average. If less than half is written, the buffer grows.
+    /// Reuses the memory of written bytes if at least half of the buffer is written. With this limit, each byte is
+    /// moved once on average. If less than half is written, the buffer grows.
     #[cold]
     fn grow_copied(&mut self, bytes: usize) {
         let bytes = self.begin_growth(bytes);

@@ -10,8 +10,8 @@ pub struct QueuePolicy {
     /// The longest segment that [`push`](crate::SegmentQueue::push) copies. The queue keeps a longer segment, and a
     /// call references the kept segment. With 0, the queue copies no segment.
     ///
-    /// At this length, copying and keeping take the same time if a call has a few segments with short copied heads. If
-    /// a call has one segment, copying is faster up to 2 to 4 times this length.
+    /// At this length, copying and keeping take the same time in a call of a few segments with short copied heads. In a
+    /// call of one segment, copying is faster up to 2 to 4 times this length.
     pub copy_below_bytes: usize,
     /// The number of bytes that are copied together for a writer that does not gather, for example the TLS stream of
     /// tokio-native-tls. One call then writes these bytes instead of several calls. A single segment of this size or
@@ -39,8 +39,8 @@ impl QueuePolicy {
     /// Returns the default policy for a kind of target.
     ///
     /// `copy_below_bytes` and `join_below_bytes` were measured by the bench `queue` on one machine (2-core Zen 4 VM,
-    /// Linux 6.18). The bench reads 1 MiB of other memory before each write. `Other` was not measured: its
-    /// `join_below_bytes` is the size of the longest TLS record.
+    /// Linux 6.18). The bench reads 1 MiB of other memory before each write. `Other` was not measured:
+    /// `join_below_bytes` of `Other` is the size of the longest TLS record.
     ///
     /// One value of `copy_below_bytes` is used for calls with one segment and for calls with many segments. No constant
     /// suits all machines. On another machine, [`from_model`](Self::from_model) with a calibrated model was within 4 %
@@ -85,8 +85,8 @@ impl QueuePolicy {
     ///                    at least 4096 and at most 65,536
     /// ```
     ///
-    /// The second `large_segment_ns` is an estimate of the work for a kept segment besides its `iovec`. The 1000 ns are
-    /// an estimate of the extra time of a call after other work.
+    /// One of the two `large_segment_ns` estimates the work for a kept segment besides its `iovec`. The 1000 ns
+    /// estimate the extra time of a call after other work.
     ///
     /// [`chunk_bytes`](QueuePolicy::chunk_bytes) comes from the model. All other fields come from
     /// [`TargetKind::Other`], because a model has no kind of target. For a file, set the higher limit of a file:

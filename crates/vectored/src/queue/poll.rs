@@ -87,8 +87,8 @@ impl SegmentQueue {
         self.poll_write_down_to(cx, io, 0)
     }
 
-    /// Writes, like [`poll_write_to`](SegmentQueue::poll_write_to), until the queue holds at most `most_left` bytes. A
-    /// sink needs this method.
+    /// Writes like [`poll_write_to`](SegmentQueue::poll_write_to) until the queue holds at most `most_left` bytes.
+    /// Sinks use this method.
     pub fn poll_write_down_to<W: AsyncWrite + Unpin + ?Sized>(
         &mut self,
         cx: &mut Context<'_>,
@@ -184,8 +184,9 @@ impl SegmentQueue {
 
     /// Returns the size of the next slice for a writer that does not gather.
     ///
-    /// The size is at most the first segment, `join_below_bytes`, or a record that begins here, whichever is largest.
-    /// If the writer has cut a record, the record's rest has no effect: each call would copy the whole rest again.
+    /// The longest of three lengths limits the size: the first segment, `join_below_bytes`, and a record that begins
+    /// here. If the writer has cut a record, the length of the record is ignored. Without this rule, each call would
+    /// copy the whole rest again.
     fn joined_bytes(&self, head_bytes: usize) -> usize {
         let record_bytes = self.record_ends.whole_at(self.written).unwrap_or(0);
         let worth_joining = self.policy.join_below_bytes.max(head_bytes);

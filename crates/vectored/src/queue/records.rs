@@ -42,8 +42,8 @@ impl RecordEnds {
         extends
     }
 
-    /// Ends a record at `position`. The record begins a group of up to `group_bytes`. Bytes before `written` are
-    /// written.
+    /// Ends a record at `position`. The record begins a group of up to `group_bytes`. The bytes before position
+    /// `written` have left the queue.
     pub(super) fn push_group(&mut self, position: u64, written: u64, group_bytes: usize) {
         let begin = self.last.max(written);
         if self.last > written {
@@ -68,7 +68,8 @@ impl RecordEnds {
         }
     }
 
-    /// Forgets all ends, because all bytes up to `written` are gone. Begins a group of up to `group_bytes`.
+    /// Forgets all ends, because all bytes before position `written` have left the queue. Begins a group of up to
+    /// `group_bytes`.
     #[inline]
     pub(super) fn clear(&mut self, written: u64, group_bytes: usize) {
         if !self.ends.is_empty() {

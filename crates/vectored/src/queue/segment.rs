@@ -11,9 +11,9 @@ use crate::sys::owned_bytes::OwnedBytes;
 
 /// A buffer that a [`SegmentQueue`](crate::SegmentQueue) owns until the bytes of the buffer are written.
 ///
-/// `From` makes a segment of a `Vec<u8>`, `Box<[u8]>`, `Arc<[u8]>`, `String`, `Arc<str>`, `&'static [u8]` or `&'static
-/// str`. With feature `bytes`, `From` also takes a `Bytes` or `BytesMut`. [`from_owner`](Segment::from_owner) takes any
-/// other owner.
+/// `From` makes a segment of a `Vec<u8>`, `Box<[u8]>`, `Arc<[u8]>`, `String`, `Arc<str>`, `&'static [u8]` or
+/// `&'static str`. With feature `bytes`, `From` also takes a `Bytes` or `BytesMut`. [`from_owner`](Segment::from_owner)
+/// takes any other owner.
 ///
 /// `From` copies no bytes and allocates no memory, with one exception: a `BytesMut` with spare capacity allocates the
 /// header of a `Bytes`.

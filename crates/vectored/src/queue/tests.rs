@@ -388,8 +388,8 @@ fn memory_goes_back_after_a_burst() {
     }
     assert!((1000..=retained).contains(&queue.copied.capacity()));
 
-    // The next allocation has the size of the last burst, half of the size before a shorter burst, or the requested
-    // size.
+    // The first allocation after a burst has the size of the burst. After a shorter burst, the size is halved. The size
+    // is never below the requested size.
     let policy = QueuePolicy {
         retained_bytes: 0,
         limit_bytes: usize::MAX,

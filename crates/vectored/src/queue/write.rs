@@ -27,8 +27,8 @@ impl SegmentQueue {
     ///
     /// # `SIGPIPE`
     ///
-    /// If the reader of a pipe or socket is gone, the call raises `SIGPIPE`, like write(2) ([which functions raise
-    /// none](crate::TransferError#signals-timeouts-and-full-descriptors)).
+    /// If the reader of a pipe or socket is gone, the call raises `SIGPIPE`, like write(2)
+    /// ([which functions raise none](crate::TransferError#signals-timeouts-and-full-descriptors)).
     ///
     /// # Errors
     ///

@@ -134,9 +134,9 @@ fn read(
 
 /// Returns the system calls that read from `offset` of a file, or from a stream.
 ///
-/// Before the first call, getsockopt(2) tells whether the descriptor is a socket that keeps messages apart. A call that
-/// cuts a message loses the rest, and neither read(2) nor readv(2) reports the loss. So the check cannot wait for a
-/// short call, as the check of writes does.
+/// Before the first call, getsockopt(2) tells whether the descriptor is a socket that keeps messages apart. The check
+/// of writes waits for a short call. A read cannot wait: a call that cuts a message loses the rest, and neither read(2)
+/// nor readv(2) reports the loss.
 ///
 /// getsockopt(2) is the cheapest check: fstat(2) takes longer, and recvmsg(2) reports the cut too late. The answer is
 /// not cached, because a descriptor number may be reused.

@@ -17,11 +17,11 @@ use crate::transfer::read_loop::{AtEof, Receiver};
 /// A scattering reader, the counterpart of [`Gather`](crate::Gather). One call reads runs of small segments through a
 /// staging buffer, and large segments in place.
 ///
-/// A run is two or more neighbouring segments of up to [`CostModel::copy_below_bytes`] each, for the number of segments
-/// of the list. A run takes one entry of the `readv(2)`. The call reads the bytes of the run into the staging buffer.
-/// The `Scatter` then copies the bytes to the segments while the bytes are in the CPU's cache.
+/// A run is two or more neighbouring segments. Each segment of a run has at most [`CostModel::copy_below_bytes`], for
+/// the number of segments of the list. A run takes one entry of the `readv(2)`. The call reads the bytes of the run
+/// into the staging buffer. The `Scatter` then copies the bytes to the segments while the bytes are in the CPU's cache.
 ///
-/// The default models were measured on writes, so for reads they are only estimates.
+/// The default models were measured on writes, so the models are only estimates for reads.
 ///
 /// The staging buffer starts at a page, so a file that is open with `O_DIRECT` takes aligned lists.
 ///
@@ -237,7 +237,7 @@ mod tests {
             staging_bytes in prop_oneof![Just(0), 1..300_usize],
             limits in any_limits(),
         ) {
-            // One `Scatter` reads several lists, because a byte of one list could appear in the next list.
+            // One `Scatter` reads several lists. A byte of one list must not appear in the next list.
             let mut scatter = scatter_with_staging(staging_bytes);
             let policy = RunPolicy::new(copy_below_bytes, limits);
             for (sizes, script) in lists {

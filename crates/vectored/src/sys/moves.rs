@@ -95,8 +95,8 @@ impl OwnPipe {
         while left > 0 {
             match splice(reader.as_fd(), to, left) {
                 Ok(bytes @ 1..) => left -= bytes,
-                // The bytes stay in the pipe. If they were given back and every second call were interrupted, no byte
-                // would arrive.
+                // If every second call is interrupted, a copy that gives the bytes back after each interruption makes
+                // no progress.
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 ended => {
                     // The next call or another technique reads these bytes again.
@@ -144,7 +144,7 @@ fn are_ready(ends: &mut [PollFd<'_>]) -> io::Result<bool> {
 pub(crate) struct Patience {
     /// The number of times that an end was not ready.
     waits: u32,
-    /// The number of polls since the last success that ended before both ends were ready.
+    /// The number of polls in a row after which an end was still not ready.
     vain: u32,
     /// One of the two ends does not block, so polling is useless.
     is_pointless: bool,
@@ -155,8 +155,8 @@ impl Patience {
     /// After this number of failed polls in a row, only one call in 32 polls.
     const MOST_IN_VAIN: u32 = 4;
 
-    /// Polls until the output has room and the input has bytes. `None` means that the input is not polled. The next
-    /// call reports an error.
+    /// Polls until the output has room and the input has bytes. `None` means that the input is not polled. An error is
+    /// ignored, because the next call reports the error.
     pub(crate) fn wait(
         &mut self,
         from: Option<BorrowedDescriptor<'_>>,

@@ -139,8 +139,8 @@ impl StagingBuffer {
         self.filled += len;
     }
 
-    /// Replaces the content by the first of `segments`. Returns the number of copied segments. For short segments,
-    /// where each instruction counts.
+    /// Replaces the content by the first of `segments`. Returns the number of copied segments. The function is for
+    /// short segments, where each instruction counts.
     ///
     /// The copy stops before a segment of more than `most_segment_bytes` or 128 bytes, or if fewer than 128 bytes are
     /// free.
@@ -155,8 +155,8 @@ impl StagingBuffer {
         count
     }
 
-    /// Replaces the content by the first of `segments`. Returns the number of copied segments. For a few segments that
-    /// are not short.
+    /// Replaces the content by the first of `segments`. Returns the number of copied segments. The function is for a
+    /// few segments that are not short.
     ///
     /// The copy stops before a segment of more than `most_segment_bytes`, or before a segment that does not fit.
     #[inline(always)]

@@ -20,7 +20,7 @@ use crate::sys::staging::try_zeroed;
 /// assert_eq!(buffer.as_ptr().addr() % 4096, 0);
 /// ```
 pub struct AlignedBuffer {
-    /// The memory never grows, because growing would move the bytes to another alignment.
+    /// The memory never grows, because moved bytes could lose the alignment.
     memory: Vec<u8>,
     start: usize,
     len: usize,

@@ -18,7 +18,7 @@ pub(crate) struct ReadPlan {
     pub(crate) entries: usize,
     /// The sum of the lengths of the entries.
     pub(crate) bytes: usize,
-    /// Whether the entries of the call are neighbouring segments of the caller's list, without a change.
+    /// Whether the entries of the call are unchanged neighbours in the caller's list.
     pub(crate) is_list: bool,
 }
 

@@ -9,7 +9,8 @@ use crate::queue::SegmentQueue;
 pub struct Completion<B = Vec<u8>> {
     /// The token that was submitted with the transfer.
     pub token: u64,
-    /// The number of bytes moved, or the error that ended the transfer. The error has the number of bytes moved before.
+    /// The number of bytes moved, or the error that ended the transfer. The error has the number of bytes moved before
+    /// the error.
     ///
     /// `submit_read` and `submit_read_at` fill the buffers unless the file ends first. `submit_read_some` returns 0
     /// bytes only at the end of the file. A successful write has moved all bytes.

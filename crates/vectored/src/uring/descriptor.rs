@@ -25,7 +25,8 @@ enum Owner {
 ///
 /// Each transfer calls lseek(2) to learn whether the descriptor takes offsets, and to learn the position. A shared
 /// descriptor calls lseek(2) only once. The exception is a transfer at the position of a regular file or a block
-/// device. Cloning a `SharedDescriptor` costs no allocation, but making a [`Descriptor`] of any other owner does.
+/// device. Cloning a `SharedDescriptor` costs no allocation. Converting any other owner into a [`Descriptor`] costs an
+/// allocation.
 ///
 /// The descriptor must stay open on the same file, so dup2(2) must not replace the descriptor.
 #[derive(Clone)]

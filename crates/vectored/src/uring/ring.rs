@@ -20,11 +20,11 @@ use crate::uring::transfer::Transfer;
 /// order, without a limit.
 ///
 /// [`start`](Ring::start), [`try_wait`](Ring::try_wait) and `wait` pass all new transfers to the kernel in one system
-/// call. Before one of these calls, no new transfer begins. If a completion is available, `try_wait` and `wait` make no
+/// call. No new transfer begins before one of these calls. If a completion is available, `try_wait` and `wait` make no
 /// system call. Call `start` before other work, so that the kernel makes the transfers during the work.
 ///
-/// Each transfer is complete, as by [`write_all`](crate::write_all): after a call that moves only a part, the ring
-/// makes another call. A call takes at most [`iov_max`](crate::limits::iov_max) segments and
+/// Each transfer is complete, like a transfer by [`write_all`](crate::write_all): after a call that moves only a part,
+/// the ring makes another call. A call takes at most [`iov_max`](crate::limits::iov_max) segments and
 /// [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES). A call with a queue also takes at most
 /// [`chunk_bytes`](crate::queue::QueuePolicy::chunk_bytes).
 ///
@@ -38,8 +38,8 @@ use crate::uring::transfer::Transfer;
 /// # Dropping and forgetting
 ///
 /// Dropping a ring cancels the transfers and waits until each transfer has ended. A call on a pipe or socket is
-/// cancelled at once. A call on a file runs to its end. The numbers of bytes moved are lost, so first call `wait` until
-/// `wait` returns `None`.
+/// cancelled at once. A call on a file runs to its end. A dropped ring returns no completions, so first call `wait`
+/// until `wait` returns `None`.
 ///
 /// A forgotten ring ([`std::mem::forget`]) leaks the descriptors and the data of the transfers.
 ///
@@ -102,11 +102,11 @@ impl<B: Buffer> Ring<B> {
     ///
     /// In the [`Completion`]:
     ///
-    /// - the errors of [`SegmentQueue::write_to`], also for a file that refuses lists, because the ring makes no plain
-    ///   call for a list;
+    /// - the errors of [`SegmentQueue::write_to`];
+    /// - the error of a file that refuses lists, because the ring makes no plain call for a list;
     /// - `ECANCELED` after [`cancel`](Ring::cancel);
-    /// - [`WouldBlock`](io::ErrorKind::WouldBlock) if a ready regular file or device refuses a call again. A file that
-    ///   is open with `O_NONBLOCK` may refuse calls.
+    /// - [`WouldBlock`](io::ErrorKind::WouldBlock) if a regular file or a device is ready but refuses a call again. A
+    ///   file that is open with `O_NONBLOCK` may refuse calls.
     pub fn submit_write(
         &mut self,
         fd: impl Into<Descriptor>,
@@ -122,8 +122,8 @@ impl<B: Buffer> Ring<B> {
     ///
     /// # Errors
     ///
-    /// In the [`Completion`]: also [`InvalidInput`](io::ErrorKind::InvalidInput) for an offset above `i64::MAX`, and
-    /// `ESPIPE` if the descriptor cannot seek.
+    /// In the [`Completion`]: the errors of `submit_write`, [`InvalidInput`](io::ErrorKind::InvalidInput) for an offset
+    /// above `i64::MAX`, and `ESPIPE` if the descriptor cannot seek.
     pub fn submit_write_at(
         &mut self,
         fd: impl Into<Descriptor>,
@@ -224,8 +224,8 @@ impl<B: Buffer> Ring<B> {
     /// returns each transfer, with `ECANCELED` and the number of bytes moved before. A transfer that ended before the
     /// cancellation has its usual result.
     ///
-    /// The kernel cannot cancel some calls, for example a call on a file. Such a call runs to its end. The kernel may
-    /// not find a call at the moment. [`wait`](Ring::wait), [`try_wait`](Ring::try_wait) or [`start`](Ring::start) then
+    /// The kernel cannot cancel some calls, for example a call on a file. Such a call runs to its end. If the kernel
+    /// does not find a call at the moment, [`wait`](Ring::wait), [`try_wait`](Ring::try_wait) or [`start`](Ring::start)
     /// cancels the call again after 20 ms or more.
     pub fn cancel(&mut self, token: u64) -> io::Result<usize> {
         self.calls.check_process()?;

@@ -58,8 +58,8 @@ enum Readiness {
     Unknown,
     /// A call failed with `EAGAIN`, so the next call is a wait.
     Awaited,
-    /// The wait has ended. If the next call fails with `EAGAIN` again, another transfer used the room or the bytes, or
-    /// waiting has no effect, because a regular file is always ready.
+    /// The wait has ended. Another `EAGAIN` has one of two causes. Either another transfer used the room or the bytes,
+    /// or waiting has no effect, because a regular file is always ready.
     Reached,
 }
 

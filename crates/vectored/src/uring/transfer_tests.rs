@@ -191,7 +191,7 @@ fn a_file_that_refuses_though_it_is_ready_is_not_asked_for_ever() {
     assert_eq!(refused(write(file.into(), &payload(&[10]))), 1);
 }
 
-/// Another transfer on the same stream may use the room before this transfer does.
+/// Another transfer on the same stream may use the room first.
 #[test]
 fn a_stream_that_refuses_though_it_was_ready_is_waited_for_again() {
     let (socket, _other) = std::os::unix::net::UnixStream::pair().unwrap();

@@ -202,7 +202,7 @@ mod tests {
             (&[10, 10, 30, 0, 40], start, &[], Err(0), 0),
             // An empty message would be dropped.
             (&[0, 0], start, &[], Err(0), 0),
-            // The first call sent only a part of the message, or an earlier transfer did.
+            // The first call or an earlier transfer sent a part of the message.
             (&[20, 30], start, &part, Err(21), 1),
             (&[20, 30], SegmentCursor::at(1, 0), &[], Err(0), 0),
             (&[20, 30], SegmentCursor::at(1, 30), &[], Ok(0), 0),

@@ -21,7 +21,7 @@ pub struct WriteFlags(u32);
 
 impl WriteFlags {
     /// `RWF_DSYNC`, since Linux 4.7. Each call returns after its data are on stable storage, together with the metadata
-    /// that reading the data needs. The guarantee is the guarantee of `O_DSYNC`.
+    /// that reading the data needs. `O_DSYNC` gives the same guarantee.
     pub const DSYNC: WriteFlags = WriteFlags(0x02);
 
     /// No flag.
@@ -39,8 +39,8 @@ impl WriteFlags {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum OnRefusal {
-    /// Write without the flag, and call fdatasync(2) after the last call. fdatasync(2) covers the whole file, so this
-    /// may take longer. The data of earlier calls are not durable until fdatasync(2) returns.
+    /// Write without the flag, and call fdatasync(2) after the last call. fdatasync(2) covers the whole file, so the
+    /// fallback may take longer. The data of earlier calls are not durable until fdatasync(2) returns.
     Fallback,
     /// Fail with [`Unsupported`](io::ErrorKind::Unsupported), before any byte.
     Error,
@@ -55,7 +55,7 @@ pub enum OnRefusal {
 /// functions.
 ///
 /// A refusal is `EOPNOTSUPP`, or `ENOSYS` on kernels without `pwritev2`. After a refusal, the rest of the list is
-/// written without the flags, which costs one more call. `EINVAL` has other causes as well. `EINVAL` counts as a
+/// written without the flags. The refusal costs one more call. `EINVAL` has other causes as well. `EINVAL` counts as a
 /// refusal only with [`Fallback`](OnRefusal::Fallback), and only if the same call succeeds without the flag.
 ///
 /// # Errors
@@ -78,7 +78,7 @@ pub enum OnRefusal {
 /// # let path = std::env::temp_dir().join(format!("vectored-doc-with-{}", std::process::id()));
 /// let log = std::fs::File::create(&path)?;
 /// let record = [IoSlice::new(b"debit 5"), IoSlice::new(b"; "), IoSlice::new(b"credit 5\n")];
-/// When the call returns, the record is on stable storage, by the flag or by fdatasync(2).
+/// // On stable storage after the call, by the flag or by fdatasync(2).
 /// write_all_with(&log, &record, None, WriteFlags::DSYNC, OnRefusal::Fallback)?;
 /// assert_eq!(std::fs::read(&path)?, b"debit 5; credit 5\n");
 /// # std::fs::remove_file(&path)

@@ -150,7 +150,7 @@ fn every_technique_delivers_between_all_pairs_what_it_counts() {
             }
         }
     }
-    // At least 20 pairs of descriptors have 4 sizes and 2 choices of a technique: `ReadWrite` and the library's choice.
+    // 20 pairs of descriptors, 4 sizes and 2 techniques: `ReadWrite` and the choice of the library.
     assert!(whole >= 160, "{whole}");
 }
 

@@ -6,7 +6,7 @@ use std::ptr::copy_nonoverlapping;
 
 /// Appends a copy of `bytes` if the vector has room. Returns false if the vector has no room, and then changes nothing.
 ///
-/// `Vec::extend_from_slice` checks the room by a call that is not inlined. This call takes 16 more instructions for
+/// `Vec::extend_from_slice` checks the room in a function that is not inlined. The call takes 16 more instructions for
 /// each short slice.
 #[inline(always)]
 pub(in crate::queue) fn append_within(buffer: &mut Vec<u8>, bytes: &[u8]) -> bool {

@@ -45,7 +45,7 @@ pub(in crate::queue) struct Kept {
     pub(in crate::queue) bytes: usize,
     /// The number of copied bytes before the last segment.
     enclosed_bytes: usize,
-    /// Whether the list got two neighbouring segments since the list was last empty.
+    /// Whether two neighbouring segments were added since the list was last empty.
     may_adjoin: bool,
 }
 
@@ -108,7 +108,7 @@ impl Kept {
         &self.parts[self.start..]
     }
 
-    /// Returns the number of segments and of runs of copied bytes before a segment.
+    /// Returns the number of parts: the segments, and the runs of copied bytes before segments.
     #[inline]
     pub(in crate::queue) fn parts(&self) -> usize {
         self.parts.len() - self.start
@@ -153,7 +153,7 @@ impl Kept {
                 owner: segment.into_owner(),
             });
         }
-        // The part comes last, because adding the owner may panic for lack of memory.
+        // The owner is added before the part, because adding the owner may fail.
         self.parts.push(part);
         true
     }
@@ -370,7 +370,7 @@ impl Kept {
                 slice::from_raw_parts::<'static, u8>(part.start, part.bytes)
             }),
         };
-        // `Bytes::from` may have moved the bytes, so the part takes the new address.
+        // The new pointer comes from the new owner of the bytes.
         part.start = shared.as_ptr();
         Some(shared)
     }

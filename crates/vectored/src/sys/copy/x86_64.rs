@@ -48,9 +48,9 @@
 //! # Why it is assembly
 //!
 //! The loop is assembly because the positions of its jumps affect the speed. Intel's processors up to Cascade Lake
-//! decode a block of 32 bytes again each time if a jump ends at the end of the block or crosses it (erratum SKX102,
-//! "jump conditional code"). A compiler avoids these positions only with an option. The same loop in Rust took 20 %
-//! more or less time from one build to the next.
+//! decode a block of 32 bytes again each time if a jump crosses or touches the end of the block (erratum SKX102, "jump
+//! conditional code"). A compiler avoids these positions only with an option. The time of the same loop in Rust varied
+//! by 20 % between builds.
 //!
 //! `.p2align 5` begins a block. Every jump of this loop is within a block in the inspected builds. Another build may
 //! choose other registers, and so longer instructions.
@@ -67,7 +67,7 @@ use std::mem::MaybeUninit;
 
 use super::sizes::{MAX_BY_16, MAX_BY_32};
 
-/// The end of each case, which goes to the next segment. The loop ends without a next segment, or if the longest
+/// The end of each case, which jumps to the next segment. The loop ends after the last segment, or if the longest
 /// segment would not fit.
 ///
 /// The instructions take up to 29 bytes, and must be within one block of 32 bytes. `aligned` begins a new block if the

@@ -106,8 +106,8 @@ pub(crate) fn may_be_silent(fd: BorrowedDescriptor<'_>, kind: FileKind) -> bool 
         && flags().is_ok_and(|flags| !flags.contains(OFlags::NONBLOCK))
 }
 
-/// Waits up to a tenth of a second for bytes or the end. Returns false after that time or after a signal. The next read
-/// reports an error.
+/// Waits up to a tenth of a second for bytes or the end. Returns false after that time or after a signal. An error is
+/// ignored, because the next read reports the error.
 pub(crate) fn await_input(fd: BorrowedDescriptor<'_>) -> bool {
     let most = Timespec {
         tv_sec: 0,

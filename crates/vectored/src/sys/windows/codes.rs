@@ -14,7 +14,7 @@ pub(crate) const ESPIPE: i32 = win32::ERROR_SEEK_ON_DEVICE as i32;
 /// In a call with an input and an output, only the output causes these errors. Windows has no call of this kind.
 pub(crate) const OF_OUTPUT: [i32; 1] = [win32::ERROR_DISK_FULL as i32];
 
-/// If a kernel refuses a call with these errors, a read and a write replace the call. Windows has no call of this kind.
+/// After one of these errors, a read and a write replace the refused call. Windows has no call of this kind.
 pub(crate) const REFUSALS: [i32; 0] = [];
 
 #[cfg(test)]

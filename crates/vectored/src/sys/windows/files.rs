@@ -63,17 +63,17 @@ impl CopyEnd {
     }
 }
 
-/// Returns `None`, although Windows has other calls for the sizes of the two directions of a pipe.
+/// Returns `None`: other calls of Windows report the sizes of the two directions of a pipe.
 pub(crate) fn pipe_bytes(_descriptor: BorrowedDescriptor<'_>) -> Option<usize> {
     None
 }
 
-/// Returns true, because no call on Windows leaves a copy to the file system.
+/// Returns true: this crate makes no call on Windows by which the file system copies.
 pub(crate) fn is_without_copies(_descriptor: BorrowedDescriptor<'_>) -> bool {
     true
 }
 
-/// Returns whether a copy of a file to itself would read its own output. Returns true for every such copy, because the
+/// Returns whether a copy of a file to itself would read its own output. The result is always true, because the
 /// positions are not compared.
 pub(crate) fn is_written_ahead(
     _from: BorrowedDescriptor<'_>,
@@ -106,8 +106,8 @@ pub(super) fn has_offsets(handle: BorrowedHandle<'_>) -> bool {
     kind(handle) != FileKind::Fifo
 }
 
-/// Returns whether the descriptor is a pipe. The caller asks only about records above `PIPE_BUF`, which Windows does
-/// not have.
+/// Returns whether the descriptor is a pipe. The caller asks only about records above `PIPE_BUF`, which do not occur on
+/// Windows.
 pub(crate) fn is_fifo(descriptor: BorrowedDescriptor<'_>) -> io::Result<bool> {
     Ok(match descriptor {
         BorrowedDescriptor::Handle(handle) => kind(handle) == FileKind::Fifo,

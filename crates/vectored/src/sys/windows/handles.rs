@@ -1,9 +1,9 @@
 //! Lists for handles, whose calls take one buffer.
 //!
 //! A call writes the adjacent slices at the start of a list without copying, under one of two conditions: these slices
-//! are the whole list, or they have at least 64 KiB. In all other cases, the call writes a copy of the whole segments
-//! that fit 64 KiB. The copy begins at a page, so a file that is open with `FILE_FLAG_NO_BUFFERING` accepts aligned
-//! lists.
+//! are the whole list, or these slices have at least 64 KiB. In all other cases, the call writes a copy of as many
+//! whole segments as fit into 64 KiB. The copy begins at a page, so a file that is open with `FILE_FLAG_NO_BUFFERING`
+//! accepts aligned lists.
 //!
 //! # Safety
 //!
@@ -55,7 +55,7 @@ pub(super) fn write_record(
     write_joined(handle, slices, bytes, None)
 }
 
-/// Writes a copy of the segments that fit `most_bytes` together. At least the first segment fits.
+/// Writes a copy of the first segments that have at most `most_bytes` bytes together. At least one segment fits.
 fn write_joined(
     handle: BorrowedHandle<'_>,
     slices: &[IoSlice<'_>],
@@ -120,7 +120,8 @@ fn read_joined(
     Ok(read)
 }
 
-/// Returns the number of bytes in the first segments that fit `most_bytes` together. At least the first segment fits.
+/// Returns the number of bytes of the first segments that have at most `most_bytes` bytes together. At least one
+/// segment fits.
 fn whole_bytes(slices: &[IoSliceMut<'_>], most_bytes: usize) -> usize {
     let mut bytes = 0;
     for slice in slices {

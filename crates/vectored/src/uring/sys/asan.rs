@@ -32,7 +32,7 @@ impl Given {
         self.0.extend(targets);
     }
 
-    /// If any of this memory was freed, the sanitizer reports that and ends the process.
+    /// If any of this memory was freed, the sanitizer reports the memory and ends the process.
     pub(super) fn check(&self) {
         for &(start, bytes) in &self.0 {
             // SAFETY: the sanitizer reads only its own map of the memory.

@@ -4,8 +4,7 @@
 //!
 //! A call is on the heap, and a raw pointer refers to the call. [`Calls::start`] borrows the call until
 //! [`Calls::next_ended`] has seen its completion. During the borrow, the kernel may use the call, and the program does
-//! not touch the call. After the borrow, the call is a `Box` again. The borrow keeps the buffers of the call valid,
-//! whatever owns the buffers.
+//! not touch the call. After the borrow, the call is a `Box` again. The borrow keeps the buffers of the call valid.
 //!
 //! - A call is `'static`. If a [`Calls`] is forgotten, the calls, the lists and the ring are leaked.
 //! - Dropping a [`Calls`] cancels the calls and waits until each call has ended. If the kernel refuses to wait, the
@@ -44,8 +43,8 @@ const AT_POSITION: u64 = u64::MAX;
 /// This bit marks the completion of a cancellation. No index of a slot has this bit.
 const CANCELLATION: u64 = 1 << 31;
 
-/// A cancellation that did not end its call is repeated after this time. The kernel may have been about to try the call
-/// again.
+/// A cancellation that did not end its call is repeated after this time. A cancellation does not find a call that the
+/// kernel is about to try again.
 const CANCEL_AGAIN: Duration = Duration::from_millis(20);
 
 /// The most completions that are read from the ring at a time.
@@ -101,8 +100,8 @@ pub(super) struct Ended<C> {
     /// The number of bytes, or the events of a wait.
     pub(super) result: io::Result<usize>,
     pub(super) was_cancelled: bool,
-    /// Only set for a cancelled call: another thread may have passed the call to the kernel. When a thread ends, the
-    /// kernel cancels its calls.
+    /// Whether another thread may have passed the call to the kernel. Set only for a cancelled call, because the kernel
+    /// cancels the calls of a thread that ends.
     pub(super) is_of_other_thread: bool,
 }
 
@@ -245,10 +244,10 @@ impl<C: Call> Calls<C> {
         let lists = &mut self.lists[index as usize];
         let call = NonNull::from(Box::leak(call));
         // SAFETY: the pointer comes from a leaked `Box`, and no other pointer refers to the content. This reference and
-        // the lists that borrow from it are used until the call has ended, or until `begin` has failed. The lists are
-        // emptied before the pointer is used again, below and in `next_ended`. `begin` cannot keep a borrow elsewhere,
-        // because the lifetime of `begin` may be any lifetime. If `begin` panics, the call is never dropped, and the
-        // lists are emptied before their next use.
+        // the lists that borrow from the call are used until the call has ended, or until `begin` has failed. The lists
+        // are emptied before the pointer is used again, below and in `next_ended`. `begin` cannot keep a borrow
+        // elsewhere, because `begin` accepts any lifetime. If `begin` panics, the call is never dropped, and the lists
+        // are emptied before their next use.
         let borrowed: &'static mut C = unsafe { &mut *call.as_ptr() };
         slot.uses_lists = true;
         let begun = match borrowed.begin(&mut lists.sources, &mut lists.targets) {
@@ -548,8 +547,8 @@ impl<C: Call> Drop for Calls<C> {
     }
 }
 
-/// Returns whether io_uring_enter(2) may succeed later. The causes are missing memory, completions that were not taken,
-/// or a signal.
+/// Returns whether the error is temporary: the kernel has no memory at the moment, completions were not taken, or a
+/// signal arrived.
 fn is_transient(error: &io::Error) -> bool {
     matches!(
         error.raw_os_error(),

@@ -1,4 +1,4 @@
-//! Detects whether this process made a ring, or is a forked child.
+//! Detects a forked child of the process that made a ring.
 //!
 //! # Safety
 //!

@@ -52,7 +52,8 @@ fn a_cancellation_that_did_not_find_its_call_is_repeated() {
     };
     let (pipe, _writer) = io::pipe().unwrap();
     read_byte(&mut calls, pipe, 1);
-    // Cancels a call that does not exist. The mark of the cancellation is the first call of the first slot.
+    // The cancellation names a call that does not exist. The completion has the mark of the first call in the first
+    // slot.
     let (of_call, of_none) = (mark(0, 1), mark(0, 7));
     calls.push_cancellation(of_none, of_call).unwrap();
     let ended = loop {

@@ -31,7 +31,7 @@ proptest! {
             let mut is_synced = false;
             let result = calls.finish(result, || { is_synced = true; Ok(()) });
             assert_eq!(is_synced, refusal.is_some() && transferred > 0);
-            // Errors without the flag may come before the first success, which proves the refusal.
+            // Only a success without the flag proves the refusal. Errors may come before this success.
             assert!(refusal.is_some() || refusals == 0);
             result
         });

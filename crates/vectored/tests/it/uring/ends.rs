@@ -105,8 +105,8 @@ fn a_transfer_that_waits_for_a_place_is_cancelled_whole() {
     assert_eq!(done.data.into_queue().unwrap().len(), 9);
 }
 
-/// One thread puts a call into the submission queue, but its system call is refused. A second thread passes the call to
-/// the kernel, and ends.
+/// One thread puts a call into the submission queue, but its io_uring_enter(2) fails. A second thread passes the call
+/// to the kernel, and ends.
 #[test]
 fn a_transfer_outlives_the_thread_that_passed_it_on_for_another_one() {
     let test = "uring::ends::a_transfer_outlives_the_thread_that_passed_it_on_for_another_one";
