@@ -49,7 +49,7 @@ impl Log {
     ///
     /// After an error of the write, for example on a full disk, call `commit` again. The queue holds exactly the bytes
     /// that are missing in the file. After an error of the sync, open the log again: the kernel may have dropped pages
-    /// that it could not write.
+    /// that were not written.
     fn commit(&mut self) -> io::Result<()> {
         self.queue.write_to(&self.file)?;
         self.file.sync_data()

@@ -1,5 +1,5 @@
-//! A server of a part of Redis's protocol. Without an argument, the server checks itself. With an argument, it serves
-//! `redis-cli`: `cargo run -p vectored --features bytes,tokio --example resp_server -- 127.0.0.1:6379`.
+//! A server of a part of Redis's protocol. Without an argument, the server checks itself. With an argument, the server
+//! serves `redis-cli`: `cargo run -p vectored --features bytes,tokio --example resp_server -- 127.0.0.1:6379`.
 
 mod check;
 mod request;

@@ -137,7 +137,7 @@ impl SegmentQueue {
         }
     }
 
-    /// Appends a segment as [`push`](SegmentQueue::push) does, if the queue has room for it.
+    /// Appends a segment as [`push`](SegmentQueue::push) does, if the queue has room for the segment.
     ///
     /// An empty queue has room for any segment. A queue that is not empty has room if the queue and the segment
     /// together have at most [`limit_bytes`](QueuePolicy::limit_bytes).

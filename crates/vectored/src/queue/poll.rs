@@ -78,7 +78,7 @@ impl SegmentQueue {
     ///
     /// The errors of [`poll_write_some`](SegmentQueue::poll_write_some). After an error, the queue holds the bytes that
     /// the writer has not taken. `tokio::fs::File`, `BufWriter` and TLS streams take bytes before they write the bytes.
-    /// These writers may lose bytes that they have taken.
+    /// After an error, these writers may lose the bytes taken.
     pub fn poll_write_to<W: AsyncWrite + Unpin + ?Sized>(
         &mut self,
         cx: &mut Context<'_>,

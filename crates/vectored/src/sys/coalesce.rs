@@ -4,7 +4,7 @@
 //! although adjacent segments are one range of memory for the kernel.
 //!
 //! In Rust, adjacent segments may belong to different allocations, and no slice may reach from one allocation into the
-//! next. So the entries are addresses and lengths that exist only during a call. Only the kernel reads their memory.
+//! next. So the entries are addresses and lengths that exist only during a call. Only the kernel reads the memory.
 //!
 //! # Safety
 //!

@@ -1,6 +1,6 @@
 //! The fallback for files that refuse vectored calls: a plain call moves the same bytes through a buffer.
 //!
-//! Some file systems and drivers support only `write` and `read`. They return `EOPNOTSUPP` or `EINVAL` for a list. A
+//! Some file systems and drivers support only `write` and `read`, and return `EOPNOTSUPP` or `EINVAL` for a list. A
 //! refused call has moved no bytes.
 //!
 //! The plain call gets the bytes of the whole refused call, not only the first segment. `EINVAL` and `EOPNOTSUPP` may

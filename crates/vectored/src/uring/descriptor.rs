@@ -10,9 +10,9 @@ use rustix::io::Errno;
 
 /// The owner of the descriptor of one transfer.
 ///
-/// Any owner that can be sent to another thread converts into a `Descriptor`: a `File`, an `OwnedFd`, or an `Arc` of an
-/// owner. A [`SharedDescriptor`] also converts into a `Descriptor`. So the functions of [`Ring`](crate::uring::Ring)
-/// accept all of these types.
+/// Any owner that can be sent to another thread converts into a `Descriptor`, for example a `File`, an `OwnedFd`, or an
+/// `Arc` of an owner. A [`SharedDescriptor`] also converts into a `Descriptor`. So the functions of
+/// [`Ring`](crate::uring::Ring) accept all of these types.
 pub struct Descriptor(Owner);
 
 enum Owner {

@@ -242,7 +242,7 @@ fn a_call_of_more_bytes_than_it_was_given_is_not_believed() {
     assert_eq!(done.data.into_queue().unwrap().len(), 10);
 }
 
-/// The result of a wait is a set of events. As a number, it may equal the number of bytes of the call.
+/// The result of a wait is a set of events. The number of the set may equal the number of bytes of the call.
 #[test]
 fn the_answer_of_a_wait_moves_no_bytes() {
     let mut transfer = write(pipe_end(), &payload(&[4]));

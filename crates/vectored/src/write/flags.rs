@@ -66,7 +66,7 @@ pub enum OnRefusal {
 ///   [`Error`](OnRefusal::Error);
 /// - with [`Fallback`](OnRefusal::Fallback), the error of fdatasync(2): the bytes are written, but may not be durable.
 ///   fdatasync(2) is also called after another error if bytes were written before that error. If this fdatasync(2)
-///   fails, its error is returned.
+///   fails, the error of fdatasync(2) is returned.
 ///
 /// # Examples
 ///

@@ -59,7 +59,7 @@ fn input(kind: &str, content: &[u8]) -> OwnedFd {
     };
     let content = content.to_vec();
     thread::spawn(move || {
-        // The copy may end before it has read all bytes.
+        // The copy may end before all bytes are read.
         content
             .chunks(7777)
             .all(|piece| feeder.write_all(piece).is_ok())

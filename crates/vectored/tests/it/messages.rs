@@ -69,7 +69,8 @@ fn a_list_without_bytes_reads_no_message() {
     assert_eq!(receive(&receiver).as_deref(), Some(&b"message"[..]));
 }
 
-/// No call is made. The check for message sockets is not made either, because it would refuse the rest of a list.
+/// No call is made. The check for message sockets is not made either, because the check would refuse the rest of a
+/// list.
 #[test]
 fn a_finished_cursor_moves_nothing_and_is_a_success_on_any_descriptor() {
     let (datagrams, _peer) = pair(SocketType::DGRAM);

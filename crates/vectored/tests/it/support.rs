@@ -13,7 +13,7 @@ use vectored::files::write_all_at;
 use vectored::{CostModel, Gather, TransferError, write_all};
 
 /// Makes buffers of these sizes. The bytes count from 1 to 251 again and again. So the bytes differ from a file of
-/// zeros, and from themselves after a shift of up to 250 bytes.
+/// zeros. A shift of up to 250 bytes changes the bytes.
 pub fn payload(sizes: &[usize]) -> Vec<Vec<u8>> {
     let mut bytes = (1..=251u8).cycle();
     sizes

@@ -260,7 +260,7 @@ unsafe fn copy_while(
 pub(crate) fn copy_one(from: &(impl Span + ?Sized), to: &mut [MaybeUninit<u8>]) {
     let len = from.byte_len();
     assert_eq!(len, to.len());
-    // SAFETY: both have the length `len`. `to` is borrowed exclusively, so the two do not overlap.
+    // SAFETY: `from` and `to` have the length `len`. `to` is borrowed exclusively, so `from` does not overlap `to`.
     unsafe { copy_bytes(from.start(), to.as_mut_ptr().cast(), len) };
 }
 
@@ -268,7 +268,8 @@ pub(crate) fn copy_one(from: &(impl Span + ?Sized), to: &mut [MaybeUninit<u8>]) 
 #[inline(always)]
 pub(crate) fn copy_into(from: &[u8], to: &mut IoSliceMut<'_>) {
     assert_eq!(from.len(), to.byte_len());
-    // SAFETY: both have the same length. The segment borrows its memory exclusively, so the two do not overlap.
+    // SAFETY: `from` and `to` have the same length. `to` borrows its memory exclusively, so `from` does not overlap
+    // `to`.
     unsafe { copy_bytes(from.as_ptr(), to.start().cast_mut(), from.len()) };
 }
 

@@ -1,6 +1,6 @@
 //! The loop that copies a run of short segments, in assembly for x86-64.
 //!
-//! # What it does
+//! # What the loop does
 //!
 //! Each segment is an address and a length (`struct iovec`, 16 bytes). The loop reads an address and a length, copies
 //! the bytes of the segment to `place`, and adds the length to `place`. In the pseudo-code, `limit` is the length of
@@ -25,8 +25,9 @@
 //! # How the bytes are copied
 //!
 //! Two moves of `N` bytes copy a length from `N` to `2 N`: the first `N` bytes and the last `N` bytes. The moves
-//! overlap in the middle, where both write the same bytes. So a segment needs no loop, and no byte before or after the
-//! segment is accessed. The length decides only which moves are made. All loads of a segment come before its stores.
+//! overlap in the middle, where both moves write the same bytes. So a segment needs no loop, and no byte before or
+//! after the segment is accessed. The length decides only which moves are made. All loads of a segment come before its
+//! stores.
 //!
 //! The name of a label is a length. Lengths *below* 16 jump to `16:`. Lengths *from* 33 on jump to `33:`.
 //!
@@ -45,7 +46,7 @@
 //! The comparisons begin with the middle lengths: 16 to 32 bytes take two comparisons, 1 byte takes five. Up to 32
 //! bytes, the two variants are equal.
 //!
-//! # Why it is assembly
+//! # Why the loop is assembly
 //!
 //! The loop is assembly because the positions of its jumps affect the speed. Intel's processors up to Cascade Lake
 //! decode a block of 32 bytes again each time if a jump crosses or touches the end of the block (erratum SKX102, "jump

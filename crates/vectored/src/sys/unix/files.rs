@@ -146,7 +146,7 @@ pub(crate) fn message_socket(fd: BorrowedDescriptor<'_>) -> Option<&'static str>
     }
 }
 
-/// Returns the alignments of memory and offsets for direct I/O, or `None` if the kernel does not report them.
+/// Returns the alignments of memory and offsets for direct I/O, or `None` if the kernel does not report the alignments.
 #[cfg(target_os = "linux")]
 pub(crate) fn direct_alignment(fd: BorrowedDescriptor<'_>) -> io::Result<Option<(u32, u32)>> {
     use rustix::fs::{AtFlags, StatxFlags};

@@ -81,8 +81,8 @@ fn write_coalesced(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Result<usi
     let mut buffer = EntryBuffer::new();
     if let Some(entries) = coalesce(slices, &mut buffer) {
         let count = entries.len() as libc::c_int;
-        // SAFETY: `entries` has `count` entries. By its invariant, the memory of the entries is readable while
-        // `entries` exists. The call writes neither to the entries nor to their memory.
+        // SAFETY: `entries` has `count` entries. By the invariant of `entries`, the memory of the entries is readable.
+        // The call writes neither to the entries nor to their memory.
         let written = unsafe { libc::writev(fd.as_raw_fd(), entries.as_ptr(), count) };
         if let Some(result) = unless_invalid(written) {
             return result;

@@ -123,8 +123,8 @@ pub(crate) fn message_socket(descriptor: BorrowedDescriptor<'_>) -> Option<&'sta
     }
 }
 
-/// Returns the alignments of memory and offsets for `FILE_FLAG_NO_BUFFERING`, which are both the sector size of the
-/// volume. Returns `None` if the descriptor is not a file.
+/// Returns the alignments of memory and offsets for `FILE_FLAG_NO_BUFFERING`. Both alignments are the sector size of
+/// the volume. Returns `None` if the descriptor is not a file.
 pub(crate) fn direct_alignment(
     descriptor: BorrowedDescriptor<'_>,
 ) -> io::Result<Option<(u32, u32)>> {

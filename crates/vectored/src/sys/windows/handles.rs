@@ -38,8 +38,8 @@ pub(super) fn write_list(
         slice.as_ptr().expose_provenance();
     }
     let from = std::ptr::with_exposed_provenance(first.as_ptr().addr());
-    // SAFETY: the first `count` slices are adjacent in memory and have `bytes` bytes. They are borrowed until the call
-    // returns.
+    // SAFETY: the first `count` slices are adjacent in memory and have `bytes` bytes. The slices are borrowed until the
+    // call returns.
     unsafe { native::write(handle, from, bytes, offset) }
 }
 

@@ -32,7 +32,7 @@ pub(super) fn send(
     if may_adjoin && any_adjoin(slices) {
         let mut buffer = EntryBuffer::new();
         if let Some(entries) = coalesce(slices, &mut buffer) {
-            // SAFETY: `entries` has this length. By its invariant, its memory is readable while `entries` exists.
+            // SAFETY: `entries` has this length. By the invariant of `entries`, the memory of the entries is readable.
             return unsafe { send_entries(socket, entries.as_ptr(), entries.len()) };
         }
     }

@@ -78,7 +78,7 @@ pub(super) struct Begun<'a> {
     pub(super) operation: Operation,
     /// The list of a write. `None` means that `sources` has the list.
     pub(super) list: Option<&'a [IoSlice<'a>]>,
-    /// A queue that the call uses when it ends, or null. The queue is prefetched before that use.
+    /// A queue that is used at the end of the call, or null. The queue is prefetched before that use.
     pub(super) used_at_end: *const SegmentQueue,
 }
 
@@ -266,8 +266,9 @@ impl<C: Call> Calls<C> {
         #[cfg(vectored_asan)]
         self.given[index as usize].note(begun.list.unwrap_or(&lists.sources), &lists.targets);
         let entry = entry(&begun, lists).user_data(mark(index, slot.generation));
-        // SAFETY: the entry names a list in the slot or in the call, and the buffers of that list. Both are unchanged
-        // until the completion, because the slot's `call` is set and `drop` waits. The call keeps the descriptor open.
+        // SAFETY: the entry names a list in the slot or in the call, and the buffers of that list. The list and the
+        // buffers are unchanged until the completion, because the slot's `call` is set and `drop` waits. The call keeps
+        // the descriptor open.
         let pushed = unsafe { self.ring.submission().push(&entry) };
         // After a panic here, the kernel does not have the entry. Only the call is leaked.
         pushed.expect("there is room in the submission queue");

@@ -157,7 +157,7 @@ fn the_memory_of_lists_is_kept_up_to_a_limit() {
     }
 }
 
-/// The `begin` of this call panics after it has added a slice.
+/// The `begin` of this call panics after adding a slice.
 struct Panics(Option<[u8; 1]>);
 
 impl Call for Panics {

@@ -53,7 +53,7 @@ impl AsRef<[u8]> for Counted {
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        // If the kernel used the memory after the drop, it would read these bytes.
+        // If the kernel used the memory after the drop, the kernel would read these bytes.
         self.0.fill(0xdd);
         self.1.fetch_add(1, Ordering::SeqCst);
     }
