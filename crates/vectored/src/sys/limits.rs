@@ -24,9 +24,9 @@ const POSIX_IOV_MAX: usize = 16;
 
 /// Returns the most segments of one system call on this system: `IOV_MAX`.
 ///
-/// The value is the result of `sysconf(_SC_IOV_MAX)`, which is called once: 1024 on Linux, macOS and the BSDs. If
-/// `sysconf` returns -1, the system has no documented limit, and the value is 16, the minimum of POSIX. Windows
-/// documents no limit, and the value is 1024.
+/// The value is the result of `sysconf(_SC_IOV_MAX)`, which is called once. The value is 1024 on Linux, macOS and the
+/// BSDs. If `sysconf` returns -1, the system has no documented limit, and the value is 16, the minimum of POSIX.
+/// Windows documents no limit, and the value is 1024.
 #[must_use]
 #[inline]
 pub fn iov_max() -> usize {
@@ -54,8 +54,8 @@ fn system_iov_max() -> usize {
 
 /// A constant other than 0 that is queried at the first use. Several threads may query the constant at the same time.
 ///
-/// The type is an atomic and not a lock. A child that is forked during a query of another thread would wait for the
-/// lock forever.
+/// The type is an atomic and not a lock. With a lock, a child that is forked during a query of another thread would
+/// wait forever.
 struct Remembered(AtomicUsize);
 
 impl Remembered {

@@ -58,7 +58,7 @@ use crate::transfer::write_loop::FnSink;
 ///
 /// Some functions read a stream into a list: [`read_exact`](crate::read_exact),
 /// [`read_up_to_eof`](crate::read_up_to_eof), [`resume_read`](crate::resume_read) and the methods of
-/// [`Scatter`](crate::Scatter). These functions refuse a socket that keeps messages apart for every list. A read of a
+/// [`Scatter`](crate::Scatter). For every list, these functions refuse a socket that keeps messages apart. A read of a
 /// list would cut or join messages, and no read call reports a cut message. Receive each message with recvmsg(2). The
 /// functions query the type once for each list, which takes 90 to 310 ns. A [`ScatterReader`](crate::ScatterReader)
 /// takes any reader, so a `ScatterReader` cannot query the type.
