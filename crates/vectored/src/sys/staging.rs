@@ -3,7 +3,7 @@
 //! The buffer begins at a page for two reasons. A file that is open with `O_DIRECT` accepts only aligned addresses, and
 //! an alignment of 4096 bytes suffices for nearly all files ("O_DIRECT" in open(2);
 //! [`DirectAlignment`](crate::files::DirectAlignment)). If the lengths of all segments are multiples of the file's
-//! block, the copied segments stay aligned.
+//! block size, the copied segments stay aligned.
 //!
 //! The second reason is speed. A processor that copies whole cache lines is faster from the start of a line. The large
 //! blocks of an allocator begin 16 bytes after the start of a page. `write(2)` of 8 KiB from the start of a page takes

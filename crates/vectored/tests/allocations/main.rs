@@ -1,5 +1,5 @@
-//! Tests that a queue in a steady state allocates no memory. The test is a separate program, because its allocator
-//! counts.
+//! Tests that a queue in a steady state allocates no memory. The test is a separate program, because the allocator of
+//! the program counts allocations.
 //!
 //! The test is only for Unix: on Windows, each write of a list to a handle allocates memory for a copy.
 #![cfg(unix)]

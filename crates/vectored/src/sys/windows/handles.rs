@@ -1,8 +1,8 @@
 //! Lists for handles, whose calls take one buffer.
 //!
-//! A call writes the adjacent slices at the start of a list without copying, under one of two conditions: these slices
-//! are the whole list, or these slices have at least 64 KiB. In all other cases, the call writes a copy of as many
-//! whole segments as fit into 64 KiB. The copy begins at a page, so a file that is open with `FILE_FLAG_NO_BUFFERING`
+//! The adjacent slices at the start of a list are written without copying if they are the whole list. They are also
+//! written without copying if they have at least 64 KiB. In all other cases, the call writes a copy of the whole
+//! segments that fit into 64 KiB. The copy begins at a page, so a file that is open with `FILE_FLAG_NO_BUFFERING`
 //! accepts aligned lists.
 //!
 //! # Safety
