@@ -41,7 +41,7 @@ pub(crate) fn splice(
     Ok(rustix::pipe::splice(from, None, to, None, most, flags)?)
 }
 
-/// A pipe by which `splice(2)` copies from one regular file to another. The pipe is empty between calls.
+/// A pipe for copies from one regular file to another with `splice(2)`. The pipe is empty between calls.
 #[derive(Default)]
 pub(crate) struct OwnPipe {
     ends: Option<(OwnedFd, OwnedFd)>,

@@ -1,4 +1,4 @@
-//! An event by which a thread waits for one call.
+//! An event that signals the end of one call to the waiting thread.
 //!
 //! # Safety
 //!

@@ -68,7 +68,7 @@ pub(crate) fn pipe_bytes(_descriptor: BorrowedDescriptor<'_>) -> Option<usize> {
     None
 }
 
-/// Returns true: this crate makes no call on Windows by which the file system copies.
+/// Returns true: on Windows, this crate makes no call that lets the file system copy.
 pub(crate) fn is_without_copies(_descriptor: BorrowedDescriptor<'_>) -> bool {
     true
 }
