@@ -56,7 +56,7 @@ fn any_policy() -> impl Strategy<Value = QueuePolicy> {
 struct Model {
     bytes: Vec<u8>,
     record_ends: Vec<usize>,
-    /// The number of bytes put in so far. Neighbouring bytes have different values.
+    /// Neighbouring bytes have different values.
     put_bytes: usize,
 }
 

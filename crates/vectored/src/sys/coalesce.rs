@@ -5,10 +5,6 @@
 //!
 //! In Rust, adjacent segments may belong to different allocations, and no slice may reach from one allocation into the
 //! next. So the entries are addresses and lengths that exist only during a call. Only the kernel reads the memory.
-//!
-//! # Safety
-//!
-//! The module uses `unsafe` for a view of initialized entries in uninitialized memory.
 
 #![allow(unsafe_code)]
 
@@ -31,8 +27,6 @@ impl EntryBuffer {
     }
 }
 
-/// The entries of a coalesced list.
-///
 /// Invariant: the memory of each entry is the memory of segments that are adjacent and borrowed for `'s`. So a system
 /// call that only reads may use the entries while this value exists.
 pub(super) struct CoalescedList<'s>(&'s [Entry]);

@@ -1,9 +1,5 @@
 //! Tests of `copy`. A bench compiles the folder of `copy` without the rest of the crate, so the tests are not in that
 //! folder.
-//!
-//! # Safety
-//!
-//! The tests use `unsafe` to read initialized memory, and to make pages that cannot be read.
 #![allow(unsafe_code)]
 
 use std::io::{IoSlice, IoSliceMut};

@@ -23,7 +23,6 @@ impl OwnedBytes {
     /// Moves `owner` to the heap and calls `as_ref` once.
     pub(crate) fn new<T: AsRef<[u8]> + Send + 'static>(owner: T) -> OwnedBytes {
         let owner = Box::into_raw(Box::new(owner));
-        // If `as_ref` panics, the guard drops the owner.
         let guard = DropOwner(owner);
         // SAFETY: `owner` comes from `Box::into_raw`. No other reference to the owner exists until the owner is
         // dropped.

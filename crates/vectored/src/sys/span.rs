@@ -6,10 +6,6 @@
 //!
 //! Only the kernel and the copying functions of `sys/copy` read the bytes. The copying functions take addresses, and
 //! the values of the bytes do not affect the code. So a change during a copy affects only the bytes that arrive.
-//!
-//! # Safety
-//!
-//! The module uses `unsafe` to view a slice as its `iovec` or `WSABUF`, and to view a value as its transparent wrapper.
 
 #![allow(unsafe_code)]
 

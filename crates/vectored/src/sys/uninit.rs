@@ -1,8 +1,4 @@
 //! A buffer of uninitialized memory that reads fill from its start.
-//!
-//! # Safety
-//!
-//! The module uses `unsafe` to cast the filled part, which is initialized.
 #![allow(unsafe_code)]
 
 use std::io;

@@ -14,7 +14,6 @@ use crate::transfer::read_plan::{ReadPlan, Run, plan_read, split};
 pub(crate) enum AtEof {
     /// The end of the file is the error `UnexpectedEof`.
     Fail,
-    /// The end of the file ends the transfer without an error.
     Stop,
 }
 

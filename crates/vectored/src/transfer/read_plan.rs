@@ -8,15 +8,12 @@ use crate::runs::{RunPolicy, extends_run, is_small};
 use crate::sys::copy::copy_into;
 use crate::sys::span::{Span, part_mut};
 
-/// A call that fills the caller's list from `start` to `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReadPlan {
-    /// The position of a byte that is not read yet.
     pub(crate) start: SegmentCursor,
     /// The position of the cursor after all bytes of the call are read.
     pub(crate) end: SegmentCursor,
     pub(crate) entries: usize,
-    /// The sum of the lengths of the entries.
     pub(crate) bytes: usize,
     /// Whether the entries of the call are unchanged neighbours in the caller's list.
     pub(crate) is_list: bool,

@@ -139,7 +139,6 @@ impl<F: FnOnce() -> io::Result<()>> SplitGuard<F> {
         Ok(guard)
     }
 
-    /// Makes a guard that queries only when the answer is needed.
     pub(crate) fn unasked(start: SegmentCursor, may_split: F) -> SplitGuard<F> {
         SplitGuard {
             start,

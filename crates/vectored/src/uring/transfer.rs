@@ -17,8 +17,6 @@ use crate::uring::completion::{Completion, Data};
 use crate::uring::descriptor::{Descriptor, Kind};
 use crate::uring::sys::{Begun, Call, Operation};
 
-/// A transfer that has not ended.
-///
 /// The type is small and aligned to cache lines. If many transfers are in flight, a transfer is in no cache when it
 /// ends.
 #[repr(align(64))]
@@ -80,7 +78,6 @@ impl<B: Buffer> Transfer<B> {
         })
     }
 
-    /// Prepares the transfer for a new start, without data.
     #[inline]
     pub(super) fn reset(&mut self, descriptor: Descriptor, offset: Option<u64>, token: u64) {
         self.token = token;

@@ -66,7 +66,6 @@ fn refused(what: &str, unit: usize, name: &str) -> io::Error {
     )
 }
 
-/// Returns the size of the next call of a list with `left` bytes.
 pub(crate) fn next_call_bytes(left: u64, page_bytes: usize) -> usize {
     left.min((MAX_CALL_PAGES * page_bytes) as u64) as usize
 }

@@ -132,7 +132,6 @@ pub fn write_all_with(
     })
 }
 
-/// The calls of one transfer. A refusal drops the flags.
 struct FlaggedCalls {
     flags: WriteFlags,
     is_refused: bool,

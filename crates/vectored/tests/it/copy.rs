@@ -67,7 +67,6 @@ fn input(kind: &str, content: &[u8]) -> OwnedFd {
     fd
 }
 
-/// The bytes that arrive at the other end of an output.
 enum Arrival {
     In(TemporaryFile),
     By(JoinHandle<Vec<u8>>),
@@ -202,7 +201,6 @@ fn a_copy_that_may_alias_splices_a_long_file_into_a_pipe() {
         (copied.bytes, copied.technique),
         (1_000_003, Technique::Splice)
     );
-    // No reader takes bytes, and the output is non-blocking.
     let mut source = File::from(input("file", &content));
     let (reader, sink) = io::pipe().unwrap();
     set_nonblocking(&sink);

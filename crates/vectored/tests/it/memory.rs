@@ -9,7 +9,6 @@ use vectored::{CostModel, Gather, Scatter, SegmentCursor};
 
 use crate::support::{TemporaryFile, emulator, list, payload};
 
-/// This variable is set in the process with little memory.
 const CHILD: &str = "VECTORED_LITTLE_MEMORY";
 
 /// The test runs in a separate process with a limit of 500 MB, so that the staging buffer cannot be allocated.

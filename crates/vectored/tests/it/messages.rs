@@ -53,7 +53,6 @@ fn a_list_is_one_message_or_is_refused_before_any_byte() {
     }
 }
 
-/// A list without bytes reads no message, and is not refused.
 #[test]
 fn a_list_without_bytes_reads_no_message() {
     let (sender, receiver) = pair(SocketType::DGRAM);

@@ -76,7 +76,6 @@ fn a_list_is_one_message() {
     let bytes = receiver.recv(&mut message).unwrap();
     assert_eq!(message[..bytes], data.concat());
 
-    // A list without bytes sends no message.
     receiver.set_nonblocking(true).unwrap();
     assert_eq!(write_once(&sender, &list(&payload(&[0, 0]))).unwrap(), 0);
     assert_eq!(

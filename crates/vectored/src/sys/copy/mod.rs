@@ -50,7 +50,6 @@ impl Copier {
     /// The instructions that every processor of the architecture has: SSE2 on x86-64, NEON on 64-bit ARM.
     pub(crate) const BASELINE: Copier = Copier { is_wide: false };
 
-    /// Returns the fastest copier for `segments`.
     #[inline]
     pub(crate) fn for_list(segments: &[IoSlice<'_>]) -> Copier {
         match segments.len() {
@@ -69,7 +68,6 @@ impl Copier {
         Copier::BASELINE
     }
 
-    /// Returns every copier of this processor, for tests and measurements.
     #[cfg_attr(not(test), allow(dead_code))]
     pub(crate) fn all() -> Vec<Copier> {
         let mut all = vec![Copier::BASELINE];

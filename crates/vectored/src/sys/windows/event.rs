@@ -1,8 +1,4 @@
 //! An event that signals the end of one call to the waiting thread.
-//!
-//! # Safety
-//!
-//! The module uses `unsafe` for calls of Win32 that create, reset and await an event.
 #![allow(unsafe_code)]
 
 use std::cell::Cell;

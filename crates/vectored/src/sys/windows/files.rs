@@ -1,8 +1,4 @@
 //! The kind and the properties of a descriptor.
-//!
-//! # Safety
-//!
-//! The module uses `unsafe` for calls that write their results to local variables.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -30,7 +26,6 @@ use crate::sys::open_file::{CopyEnd, FileKind, OpenFile};
 pub(crate) const PIPE_BUF: usize = MAX_CALL_BYTES;
 
 impl OpenFile {
-    /// Always returns `Some`.
     pub(crate) fn describe(descriptor: BorrowedDescriptor<'_>) -> Option<OpenFile> {
         Some(match descriptor {
             BorrowedDescriptor::Handle(handle) => OpenFile {
@@ -159,9 +154,7 @@ pub(crate) fn sector_bytes(handle: BorrowedHandle<'_>) -> io::Result<u32> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HandleMode {
-    /// The handle has `FILE_FLAG_OVERLAPPED`.
     pub(crate) is_overlapped: bool,
-    /// The handle has `FILE_FLAG_NO_BUFFERING`.
     pub(crate) is_unbuffered: bool,
 }
 

@@ -4,10 +4,6 @@
 //! written without copying if they have at least 64 KiB. In all other cases, the call writes a copy of the whole
 //! segments that fit into 64 KiB. The copy begins at a page, so a file that is open with `FILE_FLAG_NO_BUFFERING`
 //! accepts aligned lists.
-//!
-//! # Safety
-//!
-//! The module uses `unsafe` for calls of [`native`](super::native) with the memory of slices.
 #![allow(unsafe_code)]
 
 use std::io::{self, IoSlice, IoSliceMut};

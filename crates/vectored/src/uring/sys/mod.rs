@@ -60,7 +60,6 @@ const MAX_RETAINED_BYTES: usize = 1 << 20;
 const FORKED: &str = "this process is a fork of the one that made the ring, which the child cannot use: make a ring in the \
     child";
 
-/// An operation of the kernel, and all memory that the operation uses.
 pub(super) trait Call: Send + 'static {
     /// Adds the buffers to one of the two empty lists, and returns the operation.
     ///
@@ -105,7 +104,6 @@ pub(super) struct Ended<C> {
     pub(super) is_of_other_thread: bool,
 }
 
-/// A ring, and the calls that the kernel is making.
 pub(super) struct Calls<C: Call> {
     /// The ring is dropped only if no call is left.
     ring: ManuallyDrop<IoUring>,
@@ -131,15 +129,13 @@ pub(super) struct Calls<C: Call> {
     missed_since: Option<Instant>,
     /// The number of the thread that last started a call or entered the kernel.
     used_by: u64,
-    /// The number of changes of `used_by`.
     changes_of_thread: u32,
     process: ProcessMark,
-    /// The memory that the kernel may access, by slot.
     #[cfg(vectored_asan)]
     given: Vec<asan::Given>,
 }
 
-/// The state of a call. A slot is smaller than a cache line.
+/// A slot is smaller than a cache line.
 struct Slot<C> {
     call: Option<InFlight<C>>,
     used_at_end: *const SegmentQueue,
@@ -446,7 +442,6 @@ impl<C: Call> Calls<C> {
         Ok(count)
     }
 
-    /// Repeats the cancellations that did not end their calls.
     fn cancel_missed(&mut self) -> io::Result<()> {
         while let Some(&mark) = self.missed.last() {
             let (index, generation) = unmark(mark);
@@ -473,7 +468,6 @@ impl<C: Call> Calls<C> {
         pushed.map_err(|_full| io::ErrorKind::WouldBlock.into())
     }
 
-    /// Cancels all calls, waits until all calls have ended, and drops the calls.
     fn end_all(&mut self) -> io::Result<()> {
         while self.in_flight() > 0 {
             let entered = self.cancel(|_| true).and_then(|_| self.enter_once(false));

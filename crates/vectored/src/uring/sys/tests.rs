@@ -110,7 +110,6 @@ fn a_call_is_of_the_thread_that_started_and_submitted_it() {
     std::thread::spawn(read).join().unwrap();
 }
 
-/// A call that reads zeros into segments of one byte.
 struct Zeros {
     file: File,
     buffer: [u8; 1024],

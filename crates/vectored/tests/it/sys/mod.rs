@@ -1,8 +1,4 @@
 //! Interfaces of the kernel that tests need, and that no safe crate offers.
-//!
-//! # Safety
-//!
-//! The module uses `unsafe` for prctl(2) with a filter of system calls, and for fork(2).
 #![allow(unsafe_code)]
 
 use std::thread;

@@ -59,7 +59,6 @@ impl Drop for Counted {
     }
 }
 
-/// Makes a queue of a copied segment and a kept segment that counts its drops.
 fn counted(bytes: usize, drops: &Arc<AtomicUsize>) -> SegmentQueue {
     let mut queue = SegmentQueue::new();
     queue.put_slice(b"head");
