@@ -66,8 +66,8 @@ fn take_record<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     Some(record)
 }
 
-/// FNV-1a, because its code is short. A real log uses CRC-32C. The checksum of no bytes is not 0, so zeros are not an
-/// empty record.
+/// The checksum is FNV-1a, because the code is short. A real log uses CRC-32C. The checksum of no bytes is not 0, so
+/// zeros are not an empty record.
 fn checksum(bytes: &[u8]) -> u32 {
     let step = |hash: u32, byte: &u8| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193);
     bytes.iter().fold(0x811c_9dc5, step)

@@ -8,8 +8,9 @@ use bytes::buf::UninitSlice;
 use crate::queue::SegmentQueue;
 
 /// Appends copies, even to a full queue. With feature `bytes`.
-// SAFETY: `chunk_mut` and `advance_mut` call the methods of `Vec<u8>` with these names, which keep the contract. The
-// chunk is the spare capacity of `copied`. `advance_mut` appends the first bytes of the chunk to the queue.
+// SAFETY: `chunk_mut` and `advance_mut` call the methods of `Vec<u8>` with the same names. These methods keep the
+// contract. The chunk is the spare capacity of `copied`. `advance_mut` appends the first bytes of the chunk to the
+// queue.
 unsafe impl BufMut for SegmentQueue {
     fn remaining_mut(&self) -> usize {
         (isize::MAX as usize).saturating_sub(self.len())
