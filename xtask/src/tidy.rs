@@ -98,6 +98,10 @@ pub fn run() -> Result<()> {
     }
     let exists = |path: &str| root().join(path).exists();
     faults.extend(missing_files(&architecture, exists));
+    faults.extend(missing_paths(
+        &fs::read_to_string(root().join("CONTRIBUTING.md"))?,
+        exists,
+    ));
     for (sources, floors) in floors {
         let rooms = floors.keys().map(|room| format!("{sources}/{room}"));
         let is_missing = |room: &String| !exists(room) && !exists(&format!("{room}.rs"));
@@ -254,6 +258,15 @@ fn missing_files(architecture: &str, exists: impl Fn(&str) -> bool) -> Vec<Strin
     missing
 }
 
+/// The files and folders of crates that a guide names and that do not exist. `NAME` stands for any name.
+fn missing_paths(guide: &str, exists: impl Fn(&str) -> bool) -> Vec<String> {
+    let words = guide.split('`').filter(|word| word.starts_with("crates/"));
+    let missing = words.filter(|word| !word.contains("NAME") && !exists(word));
+    missing
+        .map(|word| format!("CONTRIBUTING.md: there is no `{word}`"))
+        .collect()
+}
+
 /// The imports of rooms from their floor or a higher floor.
 fn imports_from_above(of: &str, floors: &Floors<'_>) -> Result<Vec<String>> {
     let home = Home::at(of);
@@ -375,6 +388,9 @@ mod tests {
         ] {
             assert_eq!(missing_files(row, exists).len(), faults, "{row}");
         }
+        let guide = "`crates/a/b.rs`, `crates/a/NAME.rs`, `crates/a/gone.rs`, `gone/`";
+        let found = missing_paths(guide, |path| path == "crates/a/b.rs");
+        assert_eq!(found, ["CONTRIBUTING.md: there is no `crates/a/gone.rs`"]);
     }
 
     #[test]
