@@ -7,8 +7,8 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 
-/// Creates or replaces a file. A replaced file keeps its owner and mode. After a crash, the file has the complete old
-/// contents or the complete new contents.
+/// Creates or replaces a file. A replaced file keeps its owner and mode. After a crash or a
+/// failure of the storage, the file has the complete old contents or the complete new contents.
 ///
 /// # Errors
 ///

@@ -50,7 +50,7 @@ impl CommandSignals {
         let (signals, at_end) = (self.clone(), Arc::clone(&left));
         let waiter = Builder::new().spawn(move || {
             let outcome = wait_for(command);
-            // The command received all signals before its end.
+            // The signals that have arrived so far were for the command.
             signals.take().for_each(drop);
             at_end.get_or_init(Instant::now);
             drop(kept);
@@ -107,6 +107,7 @@ impl Running {
                 _ => continue,
             };
             if let Some(command) = i32::try_from(self.command).ok().and_then(Pid::from_raw) {
+                // The command may have ended already.
                 let _ = kill_process(command, passed);
             }
         }

@@ -17,7 +17,7 @@ use vectored_versus::is_script_name;
 /// The largest number of files in the options `--same`.
 const SAME_MAX: usize = 64;
 
-/// A number with this many digits in a file name is probably a process ID or a time.
+/// A number with at least this many digits in a file name is probably a process ID or a time.
 const CHOSEN_DIGITS: usize = 4;
 
 const PACKAGES: &str = "__pycache__ dist-packages node_modules site-packages";
@@ -82,8 +82,8 @@ impl Ran {
         })
     }
 
-    /// Returns whether the command names the file, or the file is below the working directory. Hidden files and files
-    /// of packages do not count.
+    /// Returns whether the file belongs to the user. A file below the working directory does, unless one of its
+    /// directories there is hidden or a package. Another file does if the command names the file.
     fn is_of_user(&self, path: &Path, words: &[&str]) -> bool {
         let Ok(near) = path.strip_prefix(&self.here) else {
             return self.is_named(path, words);

@@ -125,6 +125,7 @@ fn absolute(path: &Path) -> String {
 fn absolute(path: &Path) -> String {
     let absolute = path.canonicalize().ok();
     let absolute = absolute.and_then(|path| path.into_os_string().into_string().ok());
+    // The typed path is valid UTF-8, because it was parsed from text.
     absolute.unwrap_or_else(|| path.to_string_lossy().into_owned())
 }
 

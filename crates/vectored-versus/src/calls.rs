@@ -10,7 +10,8 @@ use vectored_strace::event::{Action, Direction};
 
 use crate::model::{Calls, FileUse, GrownCall, Range};
 
-/// The scheduler decides how often a program makes these calls.
+/// Calls that wait or try again, and calls that return memory. The scheduler decides how often a program makes these
+/// calls.
 const WAITS: [&str; 25] = [
     "clock_nanosleep",
     "epoll_pwait",
@@ -42,6 +43,7 @@ const WAITS: [&str; 25] = [
 /// The error of a transfer that would block. [`Calls`] counts this transfer under the name of the call and this word.
 const WOULD_WAIT: &str = "EAGAIN";
 
+/// Extensions of files that interpreters read as programs.
 const SCRIPTS: [&str; 22] = [
     "awk", "bash", "cjs", "class", "erl", "exs", "jar", "java", "js", "lisp", "lua", "mjs", "php",
     "pl", "pm", "py", "pyc", "R", "rb", "sh", "tcl", "ts",
@@ -60,7 +62,7 @@ const INTERPRETERS: [&str; 24] = [
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counter {
-    /// The threads that execute an interpreter and have not opened a script yet.
+    /// The threads that execute an interpreter and have not opened a file that the command names.
     interpreters: BTreeSet<u32>,
     kinds: BTreeMap<String, u64>,
     reads: u64,

@@ -65,10 +65,11 @@ pub enum Varying {
     All,
 }
 
-/// Finds what differs between two outputs of the same command. If all lines differ, only their numbers may differ.
+/// Finds what differs between two outputs of the same command: the order of the lines, or some lines. If all lines
+/// differ, and only in their decimal numbers, the result is `Numbers`.
 ///
-/// The result is `All` for any other difference. The result is also `All` if the numbers of lines differ, or if an
-/// output is longer than the kept part.
+/// The result is `All` for any other difference. The result is also `All` if the outputs have different numbers of
+/// lines, or if an output is longer than the kept part.
 pub fn varying(one: &Captured, other: &Captured) -> Option<Varying> {
     if one == other {
         return None;
@@ -108,6 +109,7 @@ impl Varying {
     }
 }
 
+/// Returns the last line that is not blank, cut after `SHOWN_CHARACTERS`.
 pub fn last_line(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     let line = text.lines().rev().find(|line| !line.trim().is_empty());
@@ -128,6 +130,8 @@ impl Captured {
         self.head.split_inclusive(|byte| *byte == b'\n').collect()
     }
 
+    /// Removes the varying part. [`Varying::Lines`] empties the lines with these numbers. [`Varying::Order`] sorts the
+    /// lines. [`Varying::Numbers`] replaces each number with 0. [`Varying::All`] removes the whole output.
     pub fn without(&self, varying: &Varying) -> Captured {
         let mut lines = self.lines();
         match varying {
@@ -139,6 +143,7 @@ impl Captured {
                 }
             }
             Varying::Order => {
+                // The last line may have no newline.
                 lines
                     .iter_mut()
                     .for_each(|line| *line = line.strip_suffix(b"\n").unwrap_or(line));

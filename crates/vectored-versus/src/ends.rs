@@ -10,6 +10,7 @@ pub struct RunEnd {
 }
 
 impl RunEnd {
+    /// Returns whether the end is a failure in every case: the command did not start, or a signal ended the command.
     /// Shells return 126 and 127 for a command that could not be started, and 128 plus the signal number after a
     /// signal.
     fn is_failure(&self) -> bool {
@@ -17,8 +18,8 @@ impl RunEnd {
     }
 }
 
-/// Returns 0 if any run ended with 0, and the most frequent status if no run ended with 0. A grep(1) without a match
-/// always ends with 1, and 1 is then usual.
+/// Returns a run with the usual end. Status 0 is usual if any run ended with 0. If no run ended with 0, the most
+/// frequent status that is no failure is usual. A grep(1) without a match always ends with 1, and 1 is then usual.
 pub fn usual(runs: &[RunEnd]) -> Option<&RunEnd> {
     let alike = |run: &&RunEnd| runs.iter().filter(|other| other.code == run.code).count();
     let normal = runs.iter().rev().filter(|run| !run.is_failure());

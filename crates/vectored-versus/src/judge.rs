@@ -65,8 +65,8 @@ pub fn figures(old: &[Run], again: &[Run], new: &[Run]) -> Vec<Compared> {
             [old, again, new].map(|runs| runs.iter().map(of).collect::<Vec<f64>>());
         let noise = paired(&logs(&again, &old)).and_then(|noise| noise.interval);
         let floor = noise.map_or(f64::INFINITY, |(low, high)| (-low.ln()).max(high.ln()));
-        // Two rounds with opposite orders take the same old run. Different old runs would bias the sums, because the
-        // first run of a round may be slower.
+        // Both rounds of a pair take the old run of the same slot, the first or the second. The rounds of a pair have
+        // opposite orders, so a run that is slow because of its place in the round does not bias the sums.
         let other: Vec<f64> = (0..old.len())
             .map(|round| [&old, &again][round / 2 % 2][round])
             .collect();
@@ -96,7 +96,8 @@ fn counted(figure: &str, old: Range, new: Range) -> Compared {
     }
 }
 
-/// Returns an empty list if any figure is 0, because 0 means unknown.
+/// Returns the logarithms of the ratios. The list is empty if any figure is 0, because 0 has no logarithm and may mean
+/// unknown.
 fn logs(new: &[f64], old: &[f64]) -> Vec<f64> {
     if new.iter().chain(old).any(|figure| *figure <= 0.0) {
         return Vec::new();
@@ -113,8 +114,8 @@ fn compared(
     floor: f64,
 ) -> Option<Compared> {
     let rounds = new.len();
-    // The kernel divides CPU time between user and kernel mode by clock ticks. A short run gets few ticks, so only
-    // the mean of many runs is accurate.
+    // The kernel divides the CPU time between user and kernel mode by the modes that clock ticks find. A short run
+    // gets few ticks, so most runs seem to be in one mode only. Only the mean of many runs is accurate.
     if matches!(figure, "user_ns" | "system_ns") {
         let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
         let (old, new) = (mean(old), mean(new));
@@ -287,8 +288,9 @@ fn range(calls: &Calls, figure: &str) -> Range {
     of_many.map_or_else(of_kind, |(_, of)| of(calls))
 }
 
-/// The limit holds if the largest new count is at most the old count times 1 + `limit`. If the old counts vary, the
-/// base is the largest old count.
+/// The base is the largest old count: old counts that differ between runs depend on timing. The limit holds if the
+/// largest new count is at most the base times 1 + `limit`, and is exceeded if the smallest new count is above this
+/// number.
 fn ruling_of_calls(figure: &str, old: &Calls, new: &Calls, limit: f64) -> Ruling {
     let (old, new) = (range(old, figure), range(new, figure));
     let most = old.high as f64 * (1.0 + limit);

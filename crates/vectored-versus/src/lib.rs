@@ -3,7 +3,7 @@
 //!
 //! This crate runs no command. The program `vectored` runs the commands.
 
-// Only the program `vectored` uses the public items of this crate.
+// Only the program `vectored` uses the public items of this crate. The names say what most items are.
 #![allow(missing_docs)]
 
 mod calls;

@@ -57,7 +57,7 @@ pub struct RunOptions {
     pub stdout: Stdout,
     /// The file on standard input. `None` means `/dev/null`.
     pub input: Option<String>,
-    /// The number of untimed runs of each command, before its counted runs.
+    /// The number of untimed runs of each command, before its counted and timed runs.
     pub warmup: u64,
     /// The commands that ran before each run: one command for all sides, or one command for each side.
     pub prepare: Vec<String>,
@@ -158,7 +158,7 @@ pub struct RuledLimit {
     pub ruling: Ruling,
     /// `None` if the figure is unknown.
     pub compared: Option<Compared>,
-    /// The reason why the figure has no interval.
+    /// The reason why the limit is undecided, if the figure is unknown or has no interval.
     pub unknown: String,
     /// The calls that the new command makes more often, if a limit of `total`, `reads` or `writes` is exceeded. The
     /// largest increase is first.

@@ -57,8 +57,9 @@ fn name(line: &[u8]) -> Option<String> {
     (is_call && end > 0).then(|| call[..end].to_owned())
 }
 
-/// Returns the functions of the program, the outermost first, without functions of the C library. Offsets are
-/// omitted, because each edit of the program changes them.
+/// Returns the functions of the program, the outermost first. The frames that start `main` or a thread are omitted,
+/// and the frames of the C library that make the call. Offsets are omitted, because each edit of the program changes
+/// them.
 fn functions(frames: &[Vec<u8>]) -> Vec<String> {
     let is_outside = |frame: &&Vec<u8>| {
         let name = function(frame).unwrap_or_default();

@@ -78,8 +78,8 @@ pub fn rate(text: &str) -> Result<f64, String> {
     rate.ok_or_else(|| format!("'{text}' is no rate: expected lists a second, for example 50000/s"))
 }
 
-/// Parses `5%` or `0.05`. A number of 1 or more is refused, because the percent sign is probably missing. A share of
-/// 100 % or more would hide every change.
+/// Parses `5%` or `0.05`. A number of 1 or more is refused, because the percent sign is probably missing. Taken
+/// as 500 %, `5` would hide every smaller change.
 pub fn share(text: &str) -> Result<f64, String> {
     let (number, scale, limit) = match text.strip_suffix('%') {
         Some(number) => (number.trim_end(), 100.0, MAX_SHARE),

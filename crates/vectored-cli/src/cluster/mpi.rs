@@ -16,12 +16,12 @@ use crate::failure::Failure;
 /// The communicator keeps MPI's default error handler: an error ends all ranks.
 pub struct MpiGroup {
     communicator: SimpleCommunicator,
-    /// Only the group of all ranks has a universe. Dropping the universe finalizes MPI, so the communicator must be
-    /// dropped before.
+    /// Only the group of all ranks has a universe. Dropping the universe finalizes MPI. Fields are dropped in
+    /// their order, so the communicator must be declared first.
     _universe: Option<Universe>,
 }
 
-/// MPI counts the bytes of a message in an `int`.
+/// The most bytes of one message: MPI counts the bytes in an `int`.
 const MAX_MESSAGE_BYTES: usize = 1 << 30;
 
 /// The exit status of a Rust program after a panic.

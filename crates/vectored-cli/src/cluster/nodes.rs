@@ -27,8 +27,8 @@ impl Nodes {
         nodes.iter().filter(|node| *node == own).count()
     }
 
-    /// Chooses the CPU of this rank. By default, the ranks of a node use different CPUs, because the scheduler may
-    /// run two ranks on one CPU at the start.
+    /// Chooses the CPU of this rank. By default, the ranks of a node take the allowed CPUs in turn. Ranks are not
+    /// pinned to their current CPUs, because the current CPUs of two ranks may be the same.
     pub fn pinning(&self, wanted: Option<Pinning>, allowed: &[usize]) -> Result<Pinning, Failure> {
         match (wanted, self.size()) {
             (Some(Pinning::Cpu(cpu)), ranks @ 2..) => Err(Failure::usage(format!(

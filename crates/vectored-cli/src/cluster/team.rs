@@ -94,8 +94,8 @@ impl Team {
                 _ => Failure::from(error),
             };
             Failure {
-                // Rank 0 reports the failure. The other ranks exit with 0, because a launcher kills all ranks after a
-                // nonzero exit status.
+                // Rank 0 reports the failure. The other ranks exit with 0. After a nonzero exit status of another
+                // rank, a launcher would kill rank 0 before rank 0 has printed the reason.
                 code: if self.is_first() { own_code.unwrap_or(1) } else { 0 },
                 ..failure
             }

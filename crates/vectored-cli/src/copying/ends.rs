@@ -158,7 +158,7 @@ impl Output {
         Ok(())
     }
 
-    /// Only regular files and block devices are overwritten with `force`.
+    /// Opens an existing output. A regular file or a block device is overwritten, and needs `force`.
     fn open_present(&mut self, path: &Path, from: &Input, force: bool) -> Result<(), Failure> {
         let name = &self.name;
         let cannot = |error| cannot_open(name, &error);
@@ -238,7 +238,7 @@ impl Output {
     }
 
     /// Keeps the file and its `written` bytes. Some file systems report missing space only at fsync(2) or close(2).
-    /// Standard output is therefore closed here.
+    /// Standard output is therefore closed, and not a duplicate: the system may refuse to make a duplicate.
     pub fn finish(self, written: u64, sync: bool) -> Result<(), Failure> {
         let name = &self.name;
         self.cut_old_bytes(written)

@@ -89,7 +89,8 @@ impl Copy<'_, '_> {
             let data = match seek(from, SeekFrom::Data(at)) {
                 Ok(data) => data,
                 Err(error) => {
-                    // The length may have changed since the start. The hole ends at the smaller length.
+                    // Bytes that were appended or cut off during the call are no hole, so the hole ends at the smaller
+                    // length.
                     let end = self.of_input(length(from))?.min(before);
                     if error == Errno::NXIO && end > at && self.may_end_in_a_hole()? {
                         at = end;

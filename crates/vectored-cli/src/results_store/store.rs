@@ -38,7 +38,7 @@ impl Store {
         let usable = || -> io::Result<()> {
             let mut builder = DirBuilder::new();
             builder.recursive(true);
-            // The XDG base directory specification requires this mode.
+            // The XDG base directory specification asks for this mode.
             #[cfg(unix)]
             std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
             builder.create(&directory)?;

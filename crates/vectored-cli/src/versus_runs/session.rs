@@ -32,8 +32,8 @@ use crate::interrupt::Interrupt;
 use crate::progress::Bar;
 use crate::strace::{exit_code, shows_stacks};
 
-/// The limit for a counted run, as a multiple of the longest warm-up run. A call may take 100 ns, and strace adds 50
-/// µs or more.
+/// A counted run may take this many times as long as the longest warm-up run. The limit is at least the budget, and
+/// `--rounds` removes the limit. A call may take 100 ns. strace adds 50 µs to a call, or more on a busy machine.
 const TRACED_FACTOR: u32 = 1000;
 
 /// The error for a process that has reached its limit of open files.
@@ -435,7 +435,7 @@ impl Session<'_> {
         // In each round, the old command runs twice.
         let mut order: Vec<usize> = (0..=self.programs.len()).collect();
         let mut longest_round = Duration::ZERO;
-        // Counting may have taken the whole budget. Half of the budget is reserved for the rounds.
+        // Counting may have taken the whole budget. The rounds get at least half of the budget.
         let least = self.began.elapsed() + self.args.budget / 2;
         let budget = self.args.budget.max(least);
         let mut outcome = Ok(());
@@ -459,7 +459,7 @@ impl Session<'_> {
             let what = format!("round {}", rounds.len());
             self.bar.show_preparation(&what, elapsed, end);
         }
-        // The memory of this process may have grown during the round.
+        // The memory of this process may have grown during the rounds.
         let floor = floor_before.max(memory_floor());
         for run in rounds[before..].iter_mut().flatten() {
             run.peak_bytes = run.peak_bytes.filter(|peak| *peak > floor);

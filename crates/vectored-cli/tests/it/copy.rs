@@ -112,6 +112,7 @@ COPY --technique stdio from > /dev/full => 1: cannot copy 'from' to standard out
 #[test]
 fn an_error_counts_the_bytes_of_the_output() {
     let bench = bench();
+    // `ulimit -f` counts in blocks of 512 bytes.
     for words in ["from", "- < from", "--buffer-size 64k from"] {
         let (code, said) = said_in_shell(&bench, &format!("ulimit -f 100; COPY {words} > out"));
         let expected = "error: cannot write to standard output after 51200 bytes: File too large";
@@ -188,7 +189,8 @@ fn a_file_that_could_not_be_finished_is_removed_if_the_copy_made_it() {
     );
     assert_eq!(fs::metadata(&to).unwrap().len(), 51_200);
     fs::remove_file(&to).unwrap();
-    // The signal arrives when the output file is empty, or when the file has bytes.
+    // The signal arrives when the output file exists. In the last case, the file also has a byte, and all bytes
+    // were read from the pipe except the bytes that the pipe holds.
     for signal in [Signal::INT, Signal::HUP, Signal::XCPU, Signal::USR1] {
         for (fed, least) in [(0, 0), (0, 0), (0, 0), (content().len(), 1)] {
             let (reader, mut feeder) = std::io::pipe().unwrap();

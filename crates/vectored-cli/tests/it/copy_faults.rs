@@ -67,6 +67,7 @@ fn what_cannot_be_copied_leaves_a_file_and_makes_none() {
 fn a_copy_needs_neither_a_thread_nor_a_descriptor_more() {
     let bench = Bench::new();
     fs::write(bench.work().join("from"), content()).unwrap();
+    // Named files take the descriptors 3 and 4.
     for (names, redirections, limit) in [
         ("from to", "", 5),
         ("--sparse from to", "", 5),

@@ -10,7 +10,8 @@ use serde_json::Value;
 use crate::advise::{costs, until};
 use crate::support::{Bench, json, needs_strace, one_line, said_by, skip};
 
-/// Returns a bench with costs. Skips the test if the kernel attaches no BPF program. In CI, the test fails.
+/// Returns a bench with costs. Skips the test if the kernel attaches no BPF program. In CI, the test
+/// fails, because CI can attach BPF programs.
 macro_rules! bench_of_live {
     () => {{
         if !rustix::process::geteuid().is_root() || !fs::exists("/sys/kernel/btf/vmlinux").unwrap()
@@ -91,7 +92,8 @@ impl Drop for Service {
     }
 }
 
-/// Waits until the watcher has attached all BPF programs, and returns their IDs.
+/// Waits until the watcher has attached all BPF programs, and returns their IDs. The watcher reads the open files of
+/// the service afterwards.
 fn attached(watcher: &Child) -> Vec<u32> {
     until(|| {
         let files = fs::read_dir(format!("/proc/{}/fdinfo", watcher.id())).unwrap();

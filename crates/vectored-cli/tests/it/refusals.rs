@@ -22,7 +22,7 @@ fn what_does_not_go_together_is_left_out_once_for_each_list_and_target() {
 
 #[test]
 fn file_systems_that_cannot_be_measured_are_refused_and_nothing_is_left_there() {
-    // The test file is appended to and needs at most 64 MiB.
+    // 64 MiB are enough for a file that is appended to.
     for row in [
         "size=80m / --direct --target file --dir MOUNT / 2 / tmpfs / with --dir",
         "size=80m / --direct --target MOUNT --dir . / 2 / with --target / omit --direct",
@@ -57,6 +57,7 @@ fn file_systems_that_cannot_be_measured_are_refused_and_nothing_is_left_there() 
 fn an_unwritable_state_directory_is_reported_before_measuring() {
     let bench = Bench::new();
     fs::write(bench.state_home(), "a file is in the way").unwrap();
+    // The budget is longer than the timeout.
     let mut command = bench.command("measure --target pipe --budget 1h");
     let stderr = stderr_of(command.timeout(Duration::from_secs(600)), 1);
     let state = bench.state_home().display().to_string();

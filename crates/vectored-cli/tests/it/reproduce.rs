@@ -69,8 +69,10 @@ fn all_experiments_make_one_result() {
         let counts = ["rows", "ratios"].map(|name| list(&experiment[name]).len());
         (experiment["name"].as_str().unwrap().to_owned(), counts)
     };
-    // The buffer of 64 KiB is the base, by CPU time and by wall time. The base rows have no ratio.
+    // A base row has no ratio. In `apue-3.5`, the base is the buffer of 16 blocks, usually 64 KiB. With the file in
+    // memory, only CPU times are compared. The row of the empty file has no ratio.
     assert_eq!(of(copies), ("apue-3.5".to_owned(), [22, 20]));
+    // In `apue-14.28` and `kalinin`, the base is `copy-then-write`, by CPU time and by wall time.
     assert_eq!(of(records), ("apue-14.28".to_owned(), [4, 6]));
     assert_eq!(of(elements), ("kalinin".to_owned(), [20, 20]));
     assert_eq!(passes["name"], "mincer");
@@ -162,7 +164,7 @@ fn a_signal_ends_the_run_and_keeps_what_was_measured() {
     }
 }
 
-/// Runs `apue-3.5 --quick` with two buffer sizes and a program beside it.
+/// Runs `apue-3.5 --quick` with two buffer sizes, a program beside it, and the options in `words`.
 fn beside(bench: &Bench, program: &str, words: &str) -> assert_cmd::Command {
     let mut command = bench.command("reproduce apue-3.5 --quick --min 32KiB --max 64KiB");
     command

@@ -58,7 +58,8 @@ fn calls_are_exact_and_the_result_is_saved_and_shown_again() {
 fn outputs_that_differ_have_their_own_exit_status_and_are_not_timed() {
     needs_strace!();
     let bench = bench();
-    // Each run adds a line to `log`. The command prints 1 in runs 3 and 5, and 0 in runs 1 and 4.
+    // Each run adds a line to `log`. Both commands print 1 in runs 3 and 5, and 0 in the other
+    // runs. Runs 1, 4 and 5 are of the old command.
     let same = "echo 0 >> log; echo run >> runs; n=$(wc -l < runs); echo $((n == 3 || n == 5))";
     let old = format!("{same}; echo a; echo a >&2; echo a > out");
     let new = format!("{same}; echo b; echo b >&2; echo b >> log; exit 1");
@@ -286,7 +287,8 @@ fn a_command_that_hangs_or_leaves_processes_is_ended_with_clear_words() {
     let bench = bench();
     // The duration contains the PID, so that a parallel run of this test uses another command line.
     let nap = format!("31415.{}", std::process::id());
-    // The last command starts a process that ends after its parent.
+    // The process that the last command starts ends only after its parent was waited for. Until then, the parent is a
+    // zombie, and `kill -0` succeeds.
     let cases = "\
 sleep NAP => 1: it still ran after 1 s, and was killed
 sleep NAP => 1: a service does not end: start it and its client in one script

@@ -169,7 +169,8 @@ fn alone<'a>(of: &'a Side, other: &Side) -> Vec<&'a File> {
     of.files.iter().filter(is_alone).collect()
 }
 
-/// For example `only old ran ./prog.old; only new ran ./prog`. `None` if a content is unknown.
+/// For example `only old ran ./prog.old; only new ran ./prog`. Files with unknown contents
+/// are omitted.
 fn own_files(old: &Side, new: &Side) -> Option<String> {
     let ran = |(of, other): (&Side, &Side)| {
         let known = alone(of, other)
