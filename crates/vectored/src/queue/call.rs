@@ -109,8 +109,8 @@ impl SegmentQueue {
 
     /// Returns the number of bytes up to the end of the last record within `bytes`.
     ///
-    /// Returns `bytes` if no record ends within `bytes`, or if `bytes` is the whole queue. Never returns fewer bytes
-    /// than the queue offered before `Pending`.
+    /// Returns `bytes` if no record ends within `bytes`, or if `bytes` is the whole queue. After `Pending`, the result
+    /// is at least the smaller of `bytes` and the number of bytes that the queue has offered.
     #[inline]
     pub(super) fn end_at_record(&self, bytes: usize) -> usize {
         if bytes == self.len() { bytes } else { self.end_within(bytes) }

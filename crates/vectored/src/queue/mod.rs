@@ -48,8 +48,8 @@ pub use self::segment::Segment;
 /// The queue owns the data and the position. A call removes exactly the bytes that were written, even if the call fails
 /// or is cancelled. So no write loses or repeats bytes.
 ///
-/// In a steady state, messages cost no allocation. When the queue becomes empty, the queue frees memory above
-/// [`retained_bytes`](QueuePolicy::retained_bytes).
+/// In a steady state, messages cost no allocation. When the queue becomes empty, a buffer of more than
+/// [`retained_bytes`](QueuePolicy::retained_bytes) is freed.
 ///
 /// Writing an empty queue makes no system call. Dropping a queue loses the bytes that are not written: check
 /// [`is_empty`](SegmentQueue::is_empty) first.
@@ -176,7 +176,8 @@ impl SegmentQueue {
         self.kept.try_reserve_one()
     }
 
-    /// Marks the end of a record. A call gets whole records. Only the kernel can end a call within a record.
+    /// Marks the end of a record. A call ends at the end of a record, unless the kernel ends the call earlier or the
+    /// record is too long for one call.
     ///
     /// Records of several processes do not mix if the processes append to one file (`O_APPEND`). Records do not mix in
     /// a shared pipe if a call has at most `PIPE_BUF` bytes (`chunk_bytes` of 4096). A full disk or a signal can end a
@@ -286,7 +287,8 @@ impl SegmentQueue {
         let copied_bytes = self.copied.len() - self.copied_start;
         // A clone may be empty although the original was not empty.
         if self.kept.push(copied_bytes, segment) {
-            // A kept segment ends the group, because the number of segments in a call is limited.
+            // A kept segment ends the group, because the number of segments in a call is limited. A run of copied bytes
+            // counts as one segment.
             self.record_ends.end_group();
         }
     }

@@ -29,7 +29,8 @@ pub struct QueuePolicy {
     /// 1.5 times this number.
     pub chunk_bytes: usize,
     /// The most memory that an empty queue keeps. The limit applies separately to the copied bytes, to the list of kept
-    /// segments, and to the list of ends of records. Memory above the limit is freed when the queue becomes empty.
+    /// segments, and to the list of ends of records. When the queue becomes empty, each of these that exceeds the limit
+    /// is freed.
     pub retained_bytes: usize,
     /// The number of bytes after which `poll_write_to` lets other tasks run.
     pub poll_budget_bytes: usize,

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// The ends of the records in a queue. A position is the number of bytes since the queue was made.
+/// The ends of the records in a queue. A position is the number of bytes since the queue was made, and is never reset.
 ///
 /// Neighbouring short records form a group of up to `group_bytes`. Only the last end of each group is stored, so most
 /// ends need no memory. A call gets whole groups, and so whole records. A record with a kept segment is the first

@@ -176,8 +176,8 @@ impl From<bytes::BytesMut> for Segment {
     }
 }
 
-/// With feature `bytes`. Copies nothing. Allocates for a segment made of an `Arc`, of a `Vec` with spare capacity, or
-/// by [`from_owner`](Segment::from_owner).
+/// With feature `bytes`. Copies nothing. Allocates only for a segment made of an `Arc`, of a `Vec` with spare capacity,
+/// or by [`from_owner`](Segment::from_owner).
 #[cfg(feature = "bytes")]
 impl From<Segment> for Bytes {
     #[inline]

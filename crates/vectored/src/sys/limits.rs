@@ -13,8 +13,8 @@ use std::sync::atomic::Ordering::Relaxed;
 ///
 /// Linux moves at most `0x7ffff000` bytes in a call, even on 64-bit systems. A longer call is a short transfer ("Notes"
 /// of write(2); `MAX_RW_COUNT` in `include/linux/fs.h`). With larger pages, the limit is a little lower, and a call of
-/// `MAX_CALL_BYTES` can be a short write. On macOS, a total above `INT_MAX` fails with `EINVAL`. POSIX does not specify
-/// the result for a total above `SSIZE_MAX`.
+/// `MAX_CALL_BYTES` can be a short write. On other systems, a total above `INT_MAX` can be an error (macOS: `EINVAL`).
+/// POSIX does not specify the result for a total above `SSIZE_MAX`.
 pub const MAX_CALL_BYTES: usize = 0x7fff_f000;
 
 const _: () = assert!(MAX_CALL_BYTES <= i32::MAX as usize);

@@ -1,5 +1,8 @@
 //! System calls, their limits, and copying of memory. Only this folder and the folders `sys` of other rooms have
 //! `unsafe` code.
+//!
+//! `unix` and `windows` have one interface, and all other code is shared: `syscalls` (one call each), `files` (what a
+//! descriptor is) and `codes` (numbers of errors).
 
 pub(crate) mod coalesce;
 pub(crate) mod copy;

@@ -95,8 +95,8 @@ impl OwnPipe {
         while left > 0 {
             match splice(reader.as_fd(), to, left) {
                 Ok(bytes @ 1..) => left -= bytes,
-                // If every second call is interrupted, a copy that gives the bytes back after each interruption makes
-                // no progress.
+                // After an interruption, the bytes stay in the pipe. If each interruption gave the bytes back, and
+                // every second call were interrupted, no byte would arrive.
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 ended => {
                     // The next call or another technique reads these bytes again.

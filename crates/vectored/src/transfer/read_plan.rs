@@ -180,7 +180,7 @@ pub(crate) fn split(
     }
 }
 
-/// Copies bytes of `from` into the list at a position until the list is full. Returns the number of bytes.
+/// Copies as many bytes of `from` as fit into the list at a position. Returns the number of copied bytes.
 pub(crate) fn copy_out(
     mut from: &[u8],
     at: SegmentCursor,

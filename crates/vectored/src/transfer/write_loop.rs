@@ -175,8 +175,9 @@ impl<F: FnOnce() -> io::Result<()>> SplitGuard<F> {
 /// Calls `attempt` from `cursor` on until `attempt` returns `None`, and moves the cursor.
 ///
 /// `attempt` plans and makes the call at a position. At the end of the list, `attempt` returns `None`. A short write
-/// moves the cursor in the caller's list, and the next call is planned from the cursor. After a call that moved bytes,
-/// the cursor is at the next byte or at the end of the list, as described for [`advance`](SegmentCursor::advance).
+/// moves the cursor in the caller's list, and the next call is planned from the cursor. A position in the staging
+/// buffer is never kept. After a call that moved bytes, the cursor is at the next byte or at the end of the list, as
+/// described for [`advance`](SegmentCursor::advance).
 ///
 /// # Errors
 ///

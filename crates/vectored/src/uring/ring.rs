@@ -21,7 +21,8 @@ use crate::uring::transfer::Transfer;
 ///
 /// [`start`](Ring::start), [`try_wait`](Ring::try_wait) and `wait` pass all new transfers to the kernel in one system
 /// call. No new transfer begins before one of these calls. If a completion is available, `try_wait` and `wait` make no
-/// system call. Call `start` before other work, so that the kernel makes the transfers during the work.
+/// system call and pass no transfer. Call `start` before other work, so that the kernel makes the transfers during the
+/// work.
 ///
 /// Each transfer is complete, like a transfer by [`write_all`](crate::write_all): after a call that moves only a part,
 /// the ring makes another call. A call takes at most [`iov_max`](crate::limits::iov_max) segments and
@@ -38,8 +39,8 @@ use crate::uring::transfer::Transfer;
 /// # Dropping and forgetting
 ///
 /// Dropping a ring cancels the transfers and waits until each transfer has ended. A call on a pipe or socket is
-/// cancelled at once. A call on a file runs to its end. A dropped ring returns no completions, so first call `wait`
-/// until `wait` returns `None`.
+/// cancelled at once. A call on a file runs to its end. A dropped ring does not report how many bytes were moved, so
+/// first call `wait` until `wait` returns `None`.
 ///
 /// A forgotten ring ([`std::mem::forget`]) leaks the descriptors and the data of the transfers.
 ///

@@ -54,9 +54,10 @@ pub enum OnRefusal {
 /// [`write_all_at`](crate::files::write_all_at). With an empty set of flags, the function is equivalent to one of these
 /// functions.
 ///
-/// A refusal is `EOPNOTSUPP`, or `ENOSYS` on kernels without `pwritev2`. After a refusal, the rest of the list is
-/// written without the flags. The refusal costs one more call. `EINVAL` has other causes as well. `EINVAL` counts as a
-/// refusal only with [`Fallback`](OnRefusal::Fallback), and only if the same call succeeds without the flag.
+/// A refusal is `EOPNOTSUPP`, or `ENOSYS` on kernels without `pwritev2`. With [`Fallback`](OnRefusal::Fallback), the
+/// rest of the list is written without the flags after a refusal, and the refusal costs one more call. `EINVAL` has
+/// other causes as well. `EINVAL` counts as a refusal only with `Fallback`, and only if the same call succeeds without
+/// the flag.
 ///
 /// # Errors
 ///

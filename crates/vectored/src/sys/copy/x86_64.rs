@@ -116,9 +116,10 @@ macro_rules! copy_short_run {
             let (mut next, mut place) = (first, start);
             // SAFETY: the caller promises that the processor has the instructions. An `IoSlice` is an address and then
             // a length (asserted in `sys/entry.rs`). `next` is read only below `end`, the end of the list. Each move
-            // reads within the `len` bytes of the segment, and writes within the `len` bytes from `place` on. At the
-            // start of a segment, `place` is at most `last`, `most` bytes of `to` follow `last`, and `len` is at most
-            // `most`. `to` is borrowed exclusively, so `to` overlaps no segment. The assembly does not use the stack.
+            // reads within the `len` bytes of the segment, and writes within the `len` bytes from `place` on, because
+            // a move has at most `len` bytes and is at the start or at the end of these bytes. When a segment begins,
+            // `place` is at most `last`, `most` bytes of `to` follow `last`, and `len` is at most `most`. `to` is
+            // borrowed exclusively, so `to` overlaps no segment. The assembly does not use the stack.
             unsafe {
                 asm!(
                     ".p2align 5",

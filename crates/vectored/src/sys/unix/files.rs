@@ -22,7 +22,7 @@ impl OpenFile {
             let flags = rustix::fs::fcntl_getfl(fd).ok()?;
             flags.contains(rustix::fs::OFlags::DIRECT)
         };
-        // Only Linux has `O_DIRECT`.
+        // Only Linux is asked for `O_DIRECT`.
         #[cfg(not(target_os = "linux"))]
         let is_direct = false;
         Some(OpenFile {
@@ -62,7 +62,7 @@ pub(crate) fn is_without_copies(fd: BorrowedDescriptor<'_>) -> bool {
     rustix::fs::fstatfs(fd).is_ok_and(|found| matches!(found.f_type as u32, EXT4 | TMPFS))
 }
 
-/// Returns true, because only Linux has `copy_file_range`.
+/// Returns true, because this crate calls `copy_file_range` only on Linux.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn is_without_copies(_fd: BorrowedDescriptor<'_>) -> bool {
     true

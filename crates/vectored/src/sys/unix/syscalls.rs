@@ -233,7 +233,7 @@ pub(crate) fn pwrite_slices(
     }
 }
 
-/// `pwritev2(2)` with `RWF_` flags, at an offset or at the file's position, which is -1 on Linux.
+/// `pwritev2(2)` with `RWF_` flags, at an offset or at the file's position. Linux takes the offset -1 for the position.
 ///
 /// Without flags, the function calls [`pwrite_slices`] or [`write_slices`], because old kernels have no `pwritev2`.
 pub(crate) fn write_slices_with(

@@ -43,8 +43,8 @@ const AT_POSITION: u64 = u64::MAX;
 /// This bit marks the completion of a cancellation. No index of a slot has this bit.
 const CANCELLATION: u64 = 1 << 31;
 
-/// A cancellation that did not end its call is repeated after this time. A cancellation does not find a call that the
-/// kernel is about to try again.
+/// A cancellation that did not end its call is repeated after this time, even if other calls have ended before. A
+/// cancellation does not find a call that the kernel is about to try again.
 const CANCEL_AGAIN: Duration = Duration::from_millis(20);
 
 /// The most completions that are read from the ring at a time.
