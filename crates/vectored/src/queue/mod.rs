@@ -315,7 +315,7 @@ impl SegmentQueue {
         (!is_kept).then(|| &self.copied[self.copied_start..])
     }
 
-    /// Grows and copies out of line, so that `put_slice` has a single branch.
+    /// Grows and copies out of line, so that `put_slice` has a single branch, and its copy knows that there is room.
     #[cold]
     #[inline(never)]
     fn grow_and_put(&mut self, bytes: &[u8]) {

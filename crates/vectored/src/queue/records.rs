@@ -101,6 +101,7 @@ impl RecordEnds {
             let count = self.ends.partition_point(|end| *end <= limit);
             *self.ends.get(count.checked_sub(1)?)?
         };
+        // The difference is at most `most`, so the cast loses nothing.
         (end > from).then(|| (end - from) as usize)
     }
 

@@ -36,6 +36,7 @@ impl CoalescedList<'_> {
         self.0.as_ptr()
     }
 
+    /// Returns the number of entries, which is at most `MAX_ENTRIES`.
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }

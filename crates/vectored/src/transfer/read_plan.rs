@@ -26,6 +26,7 @@ pub(crate) struct Run {
     start: SegmentCursor,
     segment_count: usize,
     bytes: usize,
+    /// The number of bytes of the call before the run.
     bytes_before: usize,
 }
 

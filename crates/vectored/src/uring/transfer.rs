@@ -32,6 +32,7 @@ pub(super) struct Transfer<B> {
     /// The number of bytes that the last call was given.
     given: usize,
     readiness: Readiness,
+    /// Whether the transfer ends with the first call that moves bytes.
     ends_early: bool,
     /// Whether getsockopt(2) has shown that the descriptor does not keep messages apart.
     is_stream: bool,
@@ -45,7 +46,7 @@ enum Place {
     Offset(u64),
     /// The position of the file at the start of the transfer. The calls use the position of the descriptor.
     Position(u64),
-    /// The descriptor accepts offsets and ignores them.
+    /// The descriptor accepts offsets, but its position does not matter.
     Device,
     Stream,
 }

@@ -66,6 +66,7 @@ fn refused(what: &str, unit: usize, name: &str) -> io::Error {
     )
 }
 
+/// Returns the number of bytes of the next call of a list with `left` bytes: whole pages, or all that is left.
 pub(crate) fn next_call_bytes(left: u64, page_bytes: usize) -> usize {
     left.min((MAX_CALL_PAGES * page_bytes) as u64) as usize
 }

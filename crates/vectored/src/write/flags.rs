@@ -98,6 +98,7 @@ pub fn write_all_with(
     }
     let may_split = || match offset {
         None => refuse_messages(fd),
+        // Sockets have no offsets.
         Some(_) => Ok(()),
     };
     let mut calls = FlaggedCalls::new(flags, on_refusal);
@@ -113,6 +114,7 @@ pub fn write_all_with(
                 let call = |slices: &[IoSlice<'_>]| {
                     sys::syscalls::write_slices_with(fd, slices, next, flags.0)
                 };
+                // A call with flags may be refused because of its flags, not because of its list.
                 if flags.is_empty() {
                     plain_calls.write(slices, fd, call)
                 } else {

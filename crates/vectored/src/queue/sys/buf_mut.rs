@@ -13,6 +13,7 @@ use crate::queue::SegmentQueue;
 // queue.
 unsafe impl BufMut for SegmentQueue {
     fn remaining_mut(&self) -> usize {
+        // The kept bytes count as well.
         (isize::MAX as usize).saturating_sub(self.len())
     }
 

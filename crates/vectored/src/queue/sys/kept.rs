@@ -257,7 +257,7 @@ impl Kept {
     /// Removes the first `bytes` bytes of the parts, or all bytes if the parts have fewer. Returns the number of
     /// removed bytes that belong to segments.
     ///
-    /// The caller then calls [`drop_owners`](Kept::drop_owners).
+    /// Removes no owner. The caller then calls [`drop_owners`](Kept::drop_owners), which removes the owners.
     pub(in crate::queue) fn advance(&mut self, bytes: usize) -> usize {
         let kept_bytes = self.bytes;
         let mut left = bytes;

@@ -154,7 +154,9 @@ pub(crate) fn sector_bytes(handle: BorrowedHandle<'_>) -> io::Result<u32> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HandleMode {
+    /// `FILE_FLAG_OVERLAPPED`.
     pub(crate) is_overlapped: bool,
+    /// `FILE_FLAG_NO_BUFFERING`.
     pub(crate) is_unbuffered: bool,
 }
 

@@ -100,6 +100,7 @@ pub(crate) unsafe fn read(
 /// The memory that the kernel uses until the call ends.
 struct Call {
     event: Event,
+    /// The kernel writes this block.
     result: UnsafeCell<IO_STATUS_BLOCK>,
     offset: Option<i64>,
 }

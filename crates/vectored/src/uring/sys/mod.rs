@@ -99,8 +99,8 @@ pub(super) struct Ended<C> {
     /// The number of bytes, or the events of a wait.
     pub(super) result: io::Result<usize>,
     pub(super) was_cancelled: bool,
-    /// Whether another thread may have passed the call to the kernel. Set only for a cancelled call, because the kernel
-    /// cancels the calls of a thread that ends.
+    /// Whether another thread may have passed the call to the kernel. True only if the result is `ECANCELED`. The
+    /// kernel cancels the calls of a thread that ends, also without a cancellation by the program.
     pub(super) is_of_other_thread: bool,
 }
 
@@ -354,6 +354,7 @@ impl<C: Call> Calls<C> {
                 && (changes != self.changes_of_thread || self.used_by != thread_number());
             let result = match result {
                 error @ ..0 => Err(io::Error::from_raw_os_error(-error)),
+                // The result is not negative here.
                 taken => Ok(taken as usize),
             };
             return Some(Ended {

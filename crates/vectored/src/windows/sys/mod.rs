@@ -139,6 +139,7 @@ impl<'s> Elements<'s> {
     }
 }
 
+/// Returns 0 bytes for the error that means the end of the file.
 fn unless_at_end(error: io::Error) -> io::Result<usize> {
     match code(&error) {
         Some(ERROR_HANDLE_EOF) => Ok(0),
