@@ -31,7 +31,7 @@ use std::io;
 ///   writev(2), even for a `TcpStream` or `UnixStream`. After the reader has closed, these calls raise the
 ///   signal. The signal ends a process that does not ignore the signal. A Rust program ignores the signal from
 ///   its start. [`VectoredWrite`](crate::buffered::VectoredWrite) for `TcpStream` and `UnixStream` raises no
-///   signal. A [`GatherWriter`](crate::GatherWriter) uses `VectoredWrite`.
+///   signal. So a [`GatherWriter`](crate::GatherWriter) of these two types raises no signal.
 /// - **A segment in a mapped file that another process truncates**: if the segment is referenced, the call fails
 ///   with `EFAULT`. If the segment is copied ([`Gather`](crate::Gather), [`GatherWriter`](crate::GatherWriter)),
 ///   this process reads the segment and receives the signal `SIGBUS`. To avoid the signal, use

@@ -42,6 +42,7 @@ pub fn interruptible<T>(should_stop: fn(CallEnd) -> bool, transfer: impl FnOnce(
     transfer()
 }
 
+/// Restores the earlier function, even after a panic.
 struct Restored(Option<ShouldStop>);
 
 impl Drop for Restored {

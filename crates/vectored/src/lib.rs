@@ -63,7 +63,7 @@
 //! let mut queue = SegmentQueue::new();
 //! for answer in ["short".to_owned(), "long".repeat(10_000)] {
 //!     queue.put_slice(format!("${}\r\n", answer.len()).as_bytes());
-//!     queue.push(answer); // takes an owned value: copies a short value, keeps a long value
+//!     queue.push(answer); // owned: copied if it is short, kept if it is long; `put_slice` copies a borrowed one
 //!     queue.put_slice(b"\r\n");
 //! }
 //! # let reader = std::thread::spawn(|| std::io::read_to_string(reader));
@@ -173,8 +173,7 @@
 //!   `usize`. In a function that returns an `io::Result`, write `Ok(write_all(&file, &list)?)`.
 //! - After [`WouldBlock`](std::io::ErrorKind::WouldBlock), a second `write_all` would begin at the start of the
 //!   list: use `resume_write` on non-blocking descriptors.
-//! - A [`Gather`] and a [`Scatter`] are for one thread at a time: make a [`Gather`] for each thread, or use a
-//!   `Mutex`.
+//! - A [`Gather`] and a [`Scatter`] are for one thread at a time: make one for each thread, or use a `Mutex`.
 //! - The functions take any type that has a descriptor ([`AsDescriptor`]), usually by reference: `&file`. If the
 //!   owner of a descriptor is passed by value, the descriptor is closed at the end of the call.
 //! - A function and a method with the same effect have the same name. The suffix `_at` means an offset. The

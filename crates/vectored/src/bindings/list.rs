@@ -13,8 +13,8 @@ use crate::sys::span::Span;
 ///
 /// The array is not changed and not copied. No `&[u8]` to the bytes of a segment exists while the list is
 /// written: the kernel reads the bytes, or this crate copies them by address, like memcpy(3). So other threads
-/// may change the bytes during the write. The same is allowed during a writev(2). If the bytes change, either old
-/// or new bytes are written. The address of an empty segment may be null.
+/// may change the bytes during the write. The same is allowed during a writev(2). If the bytes change, it is
+/// unspecified whether old or new bytes are written. The address of an empty segment may be null.
 ///
 /// The safety contract of [`new`](RawList::new) excludes memory that cannot be read. A [`Gather`] copies short
 /// segments and references long segments. If the memory of a referenced segment cannot be read, the error is
@@ -37,7 +37,7 @@ use crate::sys::span::Span;
 /// ```
 #[derive(Clone, Copy)]
 pub struct RawList<'a> {
-    /// The bytes of a segment must not be referenced: see `sys/span.rs`.
+    /// No Rust reference to the bytes of a segment may be made: see `sys/span.rs`.
     pub(super) segments: &'a [IoSlice<'a>],
 }
 
@@ -85,7 +85,7 @@ impl fmt::Debug for RawList<'_> {
 
 /// A list to read into, which a caller in another language passes as an array of `iovec`.
 pub struct RawListMut<'a> {
-    /// The bytes of a segment must not be referenced: see `sys/span.rs`.
+    /// No Rust reference to the bytes of a segment may be made: see `sys/span.rs`.
     pub(super) segments: Vec<IoSliceMut<'a>>,
 }
 

@@ -33,9 +33,9 @@ use crate::transfer::message_sockets::refuse_copying_messages;
 /// depend on the kinds of the two descriptors. If the kernel refuses these calls, the bytes are read and written
 /// through a buffer.
 ///
-/// A file is copied to a pipe or socket by reads and writes. `splice(2)` and `sendfile(2)` would put pages of the
-/// file into the pipe or socket. A later write to the file would then change bytes that the reader has not
-/// received yet.
+/// The output does not change if the input is written afterwards. So a file is copied to a pipe or socket by
+/// reads and writes. `splice(2)` and `sendfile(2)` would put pages of the file into the pipe or socket. A later
+/// write to the file would then change bytes that the reader has not received yet.
 ///
 /// [`Options`] has a limit, a function that receives the progress, and the choice of the technique.
 ///
@@ -255,8 +255,8 @@ impl<'p> Options<'p> {
     }
 
     /// Allows a technique that does not copy bytes: [`Splice`](Technique::Splice), from a file of more than 64
-    /// KiB to a pipe. If the file changes during the copy, the change may reach the reader (see
-    /// [`technique`](Options::technique)).
+    /// KiB to a pipe. If the file changes before the reader has received the pages, the change may reach
+    /// the reader (see [`technique`](Options::technique)).
     ///
     /// With a fast reader, splicing takes half of the time of reading and writing.
     #[must_use]
@@ -303,8 +303,8 @@ impl<'p> Options<'p> {
         self
     }
 
-    /// Copies from one descriptor to another. With a [`limit`](Options::limit) of 0, the method only checks that
-    /// a copy between the two descriptors is possible, and does not change the descriptors.
+    /// Copies from one descriptor to another. With a [`limit`](Options::limit) of 0, the method changes neither
+    /// descriptor. It fails if a copy between their kinds would be refused before any byte.
     pub fn copy(
         &mut self,
         from: impl AsDescriptor,

@@ -29,7 +29,7 @@ struct Small([MaybeUninit<u8>; SMALL_BYTES]);
 enum Moved {
     Part,
     End,
-    /// The kernel refused the technique, so the rest is read and written.
+    /// The rest is to be read and written. The kernel refused the technique, or a descriptor failed.
     Refused,
 }
 

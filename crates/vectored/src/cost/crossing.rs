@@ -45,7 +45,7 @@ fn copied(lengths: &[Length]) -> usize {
     copied
 }
 
-/// The length up to which copying is not slower. `lengths` are sorted.
+/// The length up to which copying is not slower. `lengths` are sorted. `None` without lengths.
 pub(crate) fn crossover(lengths: &[Length]) -> Option<usize> {
     let copied = copied(lengths);
     let Some(above) = lengths.get(copied) else {
@@ -73,7 +73,7 @@ pub(crate) fn threshold(lengths: &[Length]) -> Option<usize> {
     (is_measured && is_known).then(|| at.exp().round() as usize)
 }
 
-/// The crossover if the rounds refute `expected`. `lengths` are sorted.
+/// The crossover if the rounds refute `expected`, otherwise `expected`. `lengths` are sorted.
 pub(crate) fn crossover_unless(lengths: &[Length], expected: usize) -> usize {
     let place = (expected.max(1) as f64).ln();
     let line = Line::through(lengths).filter(|line| line.is_clear(place));

@@ -23,12 +23,12 @@ pub(super) fn least_squares<const N: usize>(
     let rows: Vec<Row<N>> = rows.collect();
     let mut found = prior;
     let mut weights = vec![1.0; rows.len()];
-    // Iteratively reweighted least squares: the residuals of each pass are the weights of the next pass. Ten
-    // passes suffice.
+    // Iteratively reweighted least squares: the residuals of each pass give the weights of the next pass.
+    // Ten passes suffice.
     for _ in 0..10 {
         found = solve_positive(prior, &rows, &weights);
         if !found.iter().all(|number| number.is_finite()) {
-            // With absurd factors, for example lists of 2^64 bytes, the result exceeds the range of f64.
+            // With absurd factors, for example lists of 2^64 bytes, the sums exceed the precision of f64.
             return prior;
         }
         for (row, weight) in std::iter::zip(&rows, &mut weights) {

@@ -126,7 +126,7 @@ pub struct CostModel {
 )]
 #[non_exhaustive]
 pub enum TargetKind {
-    /// A regular file that is appended to, through the page cache.
+    /// A regular file on a disk. The file is appended to, through the page cache.
     File,
     /// A regular file that is overwritten.
     FileOverwrite,

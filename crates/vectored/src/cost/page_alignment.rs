@@ -8,13 +8,13 @@ pub(crate) const PAGE_BYTES: u64 = 4096;
 #[inline]
 pub(crate) fn fits_pages(segment_bytes: usize) -> bool {
     let page_bytes = PAGE_BYTES as usize;
-    // The check for a power of two needs no division.
+    // The divisors of a page are powers of two, and the check for a power of two needs no division.
     let divides_a_page = segment_bytes.is_power_of_two() && segment_bytes <= page_bytes;
     segment_bytes > 0 && (divides_a_page || segment_bytes % page_bytes == 0)
 }
 
 /// The number of segments that end at a page end. All segments have the same length, and the list begins with a
-/// page. The last segment does not count.
+/// page. The last segment does not count. 0 if `bytes` is not a multiple of `segment_count`.
 pub(crate) fn page_ends(segment_count: usize, bytes: u64) -> u64 {
     let count = segment_count as u64;
     if count == 0 || bytes == 0 || bytes % count != 0 {

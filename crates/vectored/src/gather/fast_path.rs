@@ -30,7 +30,7 @@
 //!
 //! # Why a run is copied before the list is scanned
 //!
-//! A run at the start of a list is copied in every case. The copy is the whole call, or the first entry of a
+//! A run at the start of a list is copied in every case, unless the whole list is adjacent in memory. The copy is the whole call, or the first entry of a
 //! longer call. So one loop reads each length and copies the segment.
 
 use std::io::{self, IoSlice};

@@ -233,7 +233,8 @@ impl Gather {
         self.finish(miss, segments, cursor, may_split, sink)
     }
 
-    /// Makes the calls that the fast path did not make.
+    /// Makes the calls that the fast path did not make. Takes over the segments that the fast path staged, and the
+    /// result of its call.
     #[inline(never)]
     fn finish(
         &mut self,

@@ -33,7 +33,7 @@ use crate::transfer::write_loop::{Sink, whole};
 ///
 /// # `SIGPIPE`
 ///
-/// [`TcpStream`] and `UnixStream` write without the signal (`MSG_NOSIGNAL`),. The standard library also writes to
+/// [`TcpStream`] and `UnixStream` write without the signal (`MSG_NOSIGNAL`). The standard library also writes to
 /// these types without the signal. After the peer has closed, the error is
 /// [`BrokenPipe`](std::io::ErrorKind::BrokenPipe). `OwnedFd`, `BorrowedFd` and pipes write with the signal, like
 /// write(2). The signal ends the process if the process does not ignore, block or handle the signal.

@@ -17,9 +17,9 @@ impl<'s> RawList<'s> {
     ///
     /// While the result lives:
     ///
-    /// - The `count` entries at `iov` are aligned, can be read, and do not change.
+    /// - The `count` entries at `iov`, if any, are aligned, can be read, and do not change.
     /// - If the list is written, this process can read the bytes of each segment. The bytes may change during
-    ///   the write. If the bytes change, either old or new bytes are written.
+    ///   the write. If the bytes change, it is unspecified whether old or new bytes are written.
     ///
     /// # Errors
     ///
@@ -62,7 +62,7 @@ impl<'s> RawListMut<'s> {
     ///
     /// # Safety
     ///
-    /// - The `count` entries at `iov` are aligned and can be read.
+    /// - The `count` entries at `iov`, if any, are aligned and can be read.
     /// - While the result lives, the bytes of each segment can be read and written.
     /// - No two segments overlap.
     ///

@@ -14,8 +14,8 @@ use crate::testing::{any_limits, any_sizes};
 use crate::write::all::{resume_write, send_all_referenced, write_all};
 use crate::write::once::write_once;
 
-/// Entries at addresses that cannot be read, because Miri and test builds of the standard library report a slice of
-/// unreadable memory.
+/// Entries at addresses that cannot be read, because Miri reports a slice of such memory. The empty entries are at
+/// null, where test builds of the standard library also report a slice.
 fn entries_of_nothing(sizes: &[usize]) -> Vec<iovec> {
     let mut at = 4096;
     let mut entry = |&iov_len: &usize| {

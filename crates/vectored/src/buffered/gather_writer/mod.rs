@@ -18,8 +18,8 @@ use crate::sys::staging::StagingBuffer;
 use crate::write::all::send_all_referenced;
 use send_guard::{SendGuard, consistent_progress, write_zero, wrong_count};
 
-/// [`BufWriter`](io::BufWriter) has the same capacity. Copying 8 KiB takes about as long as a system call, so a
-/// longer slice gets its own call.
+/// [`BufWriter`](io::BufWriter) has the same capacity. Copying 8 KiB takes about as long as a system call. So
+/// for a slice that does not fit, a separate call pays, or nearly pays.
 const CAPACITY_BYTES: usize = 8 * 1024;
 
 /// A slice of up to this length is staged, even if the staged bytes must be written first to free the buffer.
@@ -326,6 +326,7 @@ impl<W> GatherWriter<W> {
         Ok(accepted)
     }
 
+    /// Returns the deferred error if there is one. If not, writes the staged bytes.
     fn write_staged(&mut self) -> io::Result<()> {
         self.return_deferred()?;
         self.send_staged()
