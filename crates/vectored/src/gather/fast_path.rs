@@ -1,8 +1,8 @@
 //! Finds the one system call that most lists take, and makes it.
 //!
 //! A *run* is two or more small segments in a row. A segment is small if it has at most the bytes of the
-//! threshold ([`runs`](crate::runs)). If the list begins with a run, and its first two segments are not adjacent
-//! in memory, the run is copied into the staging buffer:
+//! threshold ([`runs`](crate::runs)). If the list begins with a run, and its segments are not all adjacent in
+//! memory, the run is copied into the staging buffer:
 //!
 //! - If the run is the whole list, one `write(2)` sends the copy ([`SingleCall::Staged`]).
 //! - If few bytes follow the run, the remaining segments are copied too, and one `write(2)` sends the copy.
@@ -12,7 +12,7 @@
 //!
 //! If the list does not begin with a run, one `writev(2)` sends the caller's list ([`SingleCall::List`]). The
 //! list must have no later run and no empty segment. If all segments are adjacent in memory, the same call sends
-//! the list.
+//! the list, even if the list begins with a run.
 //!
 //! [`Gather`](crate::Gather) sends all other lists by plans ([`plan`](mod@crate::plan)). A list that needs
 //! several calls or is sent in chunks ([`ChunkPolicy`](crate::cost::ChunkPolicy)) misses the fast path
@@ -30,8 +30,8 @@
 //!
 //! # Why a run is copied before the list is scanned
 //!
-//! A run at the start of a list is copied in every case, unless the whole list is adjacent in memory. The copy is the whole call, or the first entry of a
-//! longer call. So one loop reads each length and copies the segment.
+//! A run at the start of a list is copied in every case, except if all segments are adjacent in memory. The copy
+//! is the whole call, or the first entry of a longer call. So one loop reads each length and copies the segment.
 
 use std::io::{self, IoSlice};
 
