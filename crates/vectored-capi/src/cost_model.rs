@@ -74,9 +74,8 @@ pub unsafe extern "C" fn vectored_cost_model_calibrate(
         }
         let directory = path.unwrap_or(Path::new(""));
         let budget = Duration::from_millis(budget_ms.into());
-        Ok(vectored_cost_model(CostModel::calibrate(
-            kind, directory, budget,
-        )?))
+        let model = CostModel::calibrate(kind, directory, budget)?;
+        Ok(vectored_cost_model(model))
     })
 }
 
@@ -149,6 +148,7 @@ pub(crate) fn target_kind(target: c_int) -> Result<TargetKind, Failure> {
         (VECTORED_TCP, TargetKind::Tcp),
     ];
     let named = KINDS.into_iter().find(|known| known.0 as c_int == target);
-    let (_, kind) = named.ok_or(Failure::with_code(libc::EINVAL))?;
-    Ok(kind)
+    named
+        .map(|known| known.1)
+        .ok_or(Failure::with_code(libc::EINVAL))
 }

@@ -35,10 +35,6 @@ pub fn calibrate(
         path: path.map(str::to_owned),
         ..Conditions::write(target)
     };
-    Ok(Some(FittedModel::new(
-        conditions,
-        drain,
-        ModelSource::Calibration,
-        &model,
-    )))
+    let model = FittedModel::new(conditions, drain, ModelSource::Calibration, &model);
+    Ok(Some(model))
 }

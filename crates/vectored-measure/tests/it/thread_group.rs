@@ -19,7 +19,7 @@ pub struct ThreadGroup {
 struct Shared {
     state: Mutex<State>,
     changed: Condvar,
-    /// The groups of the first ranks, by the number of ranks.
+    /// For each `count` passed to `first`: the state that the first `count` ranks share.
     parts: Mutex<HashMap<u32, Arc<Shared>>>,
 }
 

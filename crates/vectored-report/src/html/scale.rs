@@ -36,7 +36,7 @@ impl Scale {
         self.from + share.clamp(-99.0, 99.0) * (self.to - self.from)
     }
 
-    /// Round values, finer if the axis is short.
+    /// The values at the ticks: round numbers, closer together if the axis is short.
     pub fn ticks(&self) -> Vec<f64> {
         let span = self.high / self.low;
         let marks: &[f64] = match span {

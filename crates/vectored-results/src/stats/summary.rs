@@ -11,7 +11,8 @@ pub fn median(values: &[f64]) -> Option<f64> {
     }
 }
 
-/// Rounds to the precision of the samples, which removes the digits of a binary fraction.
+/// Rounds to the precision of the samples, without trailing digits from binary floating point, as in
+/// 0.30000000000000004.
 pub(crate) fn hundredths(value: f64) -> f64 {
     (value * 100.0).round() / 100.0
 }

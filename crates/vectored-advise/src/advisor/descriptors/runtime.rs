@@ -54,8 +54,8 @@ pub fn runtime_of_executable(file: &[u8]) -> Option<Runtime> {
     })
 }
 
-/// The libraries that an ELF file names itself. If the file was cut, its table of sections is lost. So the segments
-/// lead to the names.
+/// The libraries that the ELF file itself lists (`DT_NEEDED`), without the dependencies of these libraries. They are
+/// found through the program headers, because a file that was cut has lost its section table.
 fn needed_libraries(file: &[u8]) -> Option<Vec<&[u8]>> {
     let header = elf::FileHeader64::<LittleEndian>::parse(file).ok()?;
     let segments = header.program_headers(LittleEndian, file).ok()?;

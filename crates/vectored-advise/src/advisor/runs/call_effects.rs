@@ -33,7 +33,7 @@ pub(crate) const ASKS: Evidence = 8;
 const POLLS: Evidence = 16;
 /// Waits in no class of strace, such as `futex` and `nanosleep`.
 const WAITS: Evidence = 32;
-/// Calls in no class of strace that ask for limits and the machine.
+/// Calls in no class of strace that get or set limits, scheduling or timers, or ask about the machine.
 const LIMITS: Evidence = 64;
 /// Calls in no class of strace that set up a thread.
 const SETUP: Evidence = 128;
@@ -43,17 +43,19 @@ pub(crate) const ALL: Evidence = 255;
 pub(crate) const BEGIN: Evidence = 256;
 /// A program ended by `exit_group`, which is in `%process` only, or by a signal.
 pub(crate) const END: Evidence = 512;
-/// A descriptor was used that no call opened, or a library was opened, so that the program has a loader.
+/// A descriptor was used that no call in the log opened. Or a library was opened, which shows that the program has a
+/// loader.
 pub(crate) const MISSING: Evidence = 1024;
 /// The first thread ended by `exit`. Programs with a C library end by `exit_group`.
 pub(crate) const PLAIN_EXIT: Evidence = 2048;
 
-/// Whether the evidence is enough. Calls of three kinds are enough, since few filters combine three. So is a log of a
-/// whole program without a C library. No evidence can rule out `-e trace='!fsync'`.
+/// Whether the evidence is enough. Calls of three kinds are enough, since few filters combine three. A log of a whole
+/// program without a C library is also enough. No evidence can rule out `-e trace='!fsync'`.
 pub(crate) fn is_enough(evidence: Evidence) -> bool {
     // These calls are in none of `%file`, `%desc` and `%process`.
     let has_others = evidence & (MEMORY | SIGNALS | ASKS | WAITS | LIMITS | PLAIN_EXIT) != 0;
-    // If a C library sets up a thread, the log without a filter has calls of all kinds.
+    // `SETUP` calls suggest a C library. An unfiltered log of such a program also has the calls of `ALL`, which are
+    // enough alone.
     let is_whole = evidence & (BEGIN | END | MISSING | SETUP) == BEGIN | END;
     (evidence & ALL).count_ones() >= 3 || has_others && is_whole
 }

@@ -86,14 +86,14 @@ pub(crate) struct Mode {
     pub(crate) max_delay_ns: u64,
 }
 
-/// A run, or a chain of calls that is not counted.
+/// A run, which is counted, or a chain, which is listed but not counted: see `run_builder`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Run {
     pub(crate) calls: u64,
     pub(crate) bytes: u64,
     /// The segments of the merged calls that replace several calls.
     pub(crate) gathered: Tally,
-    /// The lists of calls that are merged with no other call.
+    /// The segment lists of the calls that are not merged with another call.
     pub(crate) alone: Tally,
     /// See [`Tally::late_ns`](crate::model::Tally::late_ns).
     pub(crate) late_ns: u64,
@@ -124,7 +124,8 @@ struct MergedCall {
 }
 
 impl MergedCall {
-    /// The number of segments that a call adds to the list. Copied neighbours are one segment.
+    /// The number of segments that a call adds to the list. Consecutive calls whose bytes are copied share one
+    /// segment.
     fn segments_of(&self, call: &RunCall) -> u64 {
         if call.is_copied() { u64::from(!self.ends_copied) } else { call.segments }
     }
@@ -218,8 +219,9 @@ impl Run {
         self.finder.pattern()
     }
 
-    /// The least and the greatest bytes of each step of `pattern`; 0 for a seek and for a sync. `pattern` is a rotation
-    /// of the run's own pattern, and may have a seek or a sync beside each step. The run began with the step `start`.
+    /// The least and the greatest bytes of each step of `pattern`; 0 for a seek and for a sync. `pattern` is a
+    /// rotation of the run's own pattern, and may have a seek before each transfer, or a sync after each transfer.
+    /// The run began with the step `start`.
     pub(crate) fn ranges(&self, pattern: &Pattern, start: usize) -> Vec<(u64, u64)> {
         let steps = pattern.steps();
         let moves = |step: &&PatternStep| !matches!(step.call, LSEEK | FSYNC);

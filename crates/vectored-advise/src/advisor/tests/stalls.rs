@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use crate::advisor::tests::logs::{read_with, whole};
 use crate::model::FindingKind;
 
-/// Lines with the short name of a call, then the call. `PEER` stands for the text of the socket. In the last four
-/// calls, the other end writes a message in parts.
+/// Lines with the short name of a call, then the call. `PEER` stands for the text of the socket. The last four calls
+/// are for messages from the other end: `request` asks for an answer, `head` and `rest` read it in two parts, and
+/// `whole` reads it at once.
 const CALLS: &str = r#"socket socket(AF_INET, SOCK_STREAM, IPPROTO_IP) = 3<TCP:[9]>
 connect connect(3<TCP:[9]>, {sa_family=AF_INET}, 16) = 0
 socket4 socket(AF_INET, SOCK_STREAM, IPPROTO_IP) = 4<TCP:[8]>
@@ -124,8 +125,8 @@ loopback socket connect/0.1 | long body answer/43 => 10 of 10 lost 428 ms
 loopback socket connect/0.1 | header body answer/43 body answer/1 => 10 of 11 lost 428 ms
 loopback socket4 accept answer/43 | header body answer/43 => server 10 of 11 lost 428 ms",
     );
-    // Other systems acknowledge after 200 ms. A busy machine makes some waits longer. If two answers are awaited at the
-    // same time, the delay is lost once.
+    // Other systems acknowledge after 200 ms. A busy machine makes some waits longer. If two answers are awaited at
+    // the same time, the lost time is counted once.
     check(
         "\
 loopback socket connect/0.1 | header body answer/203 => 10 of 11 lost 2028 ms
@@ -147,8 +148,9 @@ loopback socket connect/0.1 | list answer/43 => -
 loopback socket connect/0.1 | header body shutdown answer/43 => -
 remote socket connect/0.1 | header segment answer/43 => -",
     );
-    // The peer acknowledges the first part long before the second part is written. The peer is quicker or slower than a
-    // delayed acknowledgement. The program slept, waited for a timer, or did something else.
+    // In each line, something else explains the wait: the first part was acknowledged long before the second part was
+    // written; the peer answered sooner or later than a delayed acknowledgement would end; or the program slept,
+    // waited for a timer, or did something else.
     check(
         "\
 loopback socket connect/0.1 | header brk/50 body answer/43 => -
@@ -181,15 +183,16 @@ remote socket connect/43 | header body answer/86 => 10 of 11: a round trip to th
 /// A server works for some time before each answer.
 #[test]
 fn what_the_peer_takes_itself_is_no_part_of_a_stall() {
-    // A busy machine delays the first answer or a connection, but it makes no other answer come sooner.
+    // A busy machine can delay the first answer or the connection. So the time that the peer takes itself is at most
+    // what the shorter waits leave.
     check(
         "\
 loopback socket connect/0.1 slow header body answer/5 | header body answer/44 => 10 of 11 lost 399 ms
 loopback socket connect/0.1 slow header body answer/28 | header body answer/44 => 10 of 11 lost 399 ms
 loopback socket connect/8 slow header body answer/1 | header body answer/44 => 10 of 11 lost 429 ms",
     );
-    // A pause of the program between its calls makes the waits shorter. If the first answer is equally late, there is
-    // no delay.
+    // A pause of the program between its calls makes the waits shorter. If the first answer is as late as the others,
+    // the stall is not certain.
     check(
         "\
 loopback socket connect/0.1 slow header body answer/1 | header brk/15 body answer/28 => 10 of 11 lost 269 ms

@@ -39,8 +39,8 @@ pub enum Contender {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timing {
     pub elapsed_ns: u64,
-    /// CPU time of the calling thread for the timed calls: their share of the CPU time of all calls, including the untimed
-    /// call.
+    /// CPU time of the calling thread for the timed calls, without the untimed call. The CPU time is measured over
+    /// all calls. This is the part in proportion to the number of timed calls.
     pub cpu_ns: u64,
 }
 
@@ -59,8 +59,8 @@ pub enum DrainChoice {
 pub struct CellSetup {
     /// At least 1. The descriptor has room for this many calls, untimed calls included.
     pub max_calls: u32,
-    /// The number of calls in a sample is a multiple of this; 0 means 1. With several transfers in flight, completions are
-    /// often noticed in groups of the size of the depth.
+    /// The number of calls in a sample is a multiple of this; 0 means 1. With several transfers in flight,
+    /// completions are often noticed in groups as large as the queue depth.
     pub calls_multiple: u32,
     pub drain: Option<Drain>,
     pub file_system: Option<String>,
@@ -183,8 +183,8 @@ impl MeasureError {
     }
 }
 
-/// Whether the kernel does not make such a call here: EPERM, EACCES, ENOSYS and EOPNOTSUPP, and EINVAL and EXDEV, which
-/// copy_file_range(2) returns between two file systems.
+/// Whether the error means that the kernel refuses this kind of call here: EPERM, EACCES, ENOSYS or EOPNOTSUPP.
+/// EINVAL and EXDEV also count, because copy_file_range(2) returns them between two file systems.
 pub(crate) fn is_refusal(error: &io::Error) -> bool {
     use io::ErrorKind::{CrossesDevices, InvalidInput, PermissionDenied, Unsupported};
     [PermissionDenied, Unsupported, InvalidInput, CrossesDevices].contains(&error.kind())
