@@ -41,7 +41,7 @@ const SETUP: Evidence = 128;
 pub(crate) const ALL: Evidence = 255;
 /// The first call of the log is `execve`, which is in `%process` and `%file`.
 pub(crate) const BEGIN: Evidence = 256;
-/// A program ended by `exit_group`, which is in `%process` only, or by a signal.
+/// A thread ended by `exit` or `exit_group`, which are in `%process` only, or by a signal.
 pub(crate) const END: Evidence = 512;
 /// A descriptor was used that no call in the log opened. Or a library was opened, which shows that the program has a
 /// loader.
@@ -52,7 +52,8 @@ pub(crate) const PLAIN_EXIT: Evidence = 2048;
 /// Whether the evidence is enough. Calls of three kinds are enough, since few filters combine three. A log of a whole
 /// program without a C library is also enough. No evidence can rule out `-e trace='!fsync'`.
 pub(crate) fn is_enough(evidence: Evidence) -> bool {
-    // These calls are in none of `%file`, `%desc` and `%process`.
+    // Except for `exit`, these calls are in none of `%file`, `%desc` and `%process`. A program whose first thread ends by
+    // `exit` has no C library.
     let has_others = evidence & (MEMORY | SIGNALS | ASKS | WAITS | LIMITS | PLAIN_EXIT) != 0;
     // `SETUP` calls suggest a C library. An unfiltered log of such a program also has the calls of `ALL`, which are
     // enough alone.
