@@ -98,10 +98,8 @@ pub fn run() -> Result<()> {
     }
     let exists = |path: &str| root().join(path).exists();
     faults.extend(missing_files(&architecture, exists));
-    faults.extend(missing_paths(
-        &fs::read_to_string(root().join("CONTRIBUTING.md"))?,
-        exists,
-    ));
+    let guide = read(&root().join("CONTRIBUTING.md"))?;
+    faults.extend(missing_paths(&guide, exists));
     for (sources, floors) in floors {
         let rooms = floors.keys().map(|room| format!("{sources}/{room}"));
         let is_missing = |room: &String| !exists(room) && !exists(&format!("{room}.rs"));
